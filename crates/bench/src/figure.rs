@@ -72,7 +72,7 @@ impl Figure {
         self
     }
 
-    /// Puts `prefix` in front of the name.
+    /// Adds a prefix to the name.
     pub fn prefixed(mut self, prefix: &str) -> Self {
         self.name.insert_str(0, prefix);
         self

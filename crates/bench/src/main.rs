@@ -75,7 +75,7 @@ fn main() -> ExitCode {
 
 fn build() -> String {
     let profile = if cfg!(debug_assertions) {
-        "debug build: the figures mean nothing"
+        "debug build: the figures are not valid"
     } else {
         "release build"
     };

@@ -24,16 +24,16 @@ use crate::measured::MeasuredOrReason;
 pub struct Part {
     /// Its name on the command line.
     pub name: &'static str,
-    /// One line about it.
+    /// A description in one line.
     pub about: &'static str,
-    /// Measures it in so many rounds.
+    /// Measures it in this number of rounds.
     pub measure: fn(u32) -> MeasuredOrReason,
 }
 
 const PARTS: &[Part] = &[
     Part {
         name: "null",
-        about: "the engine on the null driver beside a bare loop; one thread, as fast as it can",
+        about: "the engine on the null driver compared with a bare loop; one thread at full speed",
         measure: null::measure,
     },
     Part {
@@ -58,7 +58,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "fill",
-        about: "INIT beside nfs-cp on the same server (root; ganesha, libnfs-utils)",
+        about: "INIT compared with nfs-cp on the same server (root; ganesha, libnfs-utils)",
         measure: fill::measure,
     },
     Part {
@@ -73,12 +73,12 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "smb",
-        about: "SMB beside smbtorture and smbclient; ciphers; 5,000 sessions (root; samba, samba-testsuite)",
+        about: "SMB compared with smbtorture and smbclient; ciphers; 5,000 sessions (root; samba, samba-testsuite)",
         measure: smb::measure,
     },
     Part {
         name: "mounted",
-        about: "system calls on mounted file systems beside a bare loop and fio (fio)",
+        about: "system calls on mounted file systems compared with a bare loop and fio (fio)",
         measure: mounted::measure,
     },
     Part {

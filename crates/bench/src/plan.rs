@@ -185,7 +185,7 @@ impl Drop for Bench {
         self.engine = None;
         if self.claimed {
             let mount = &self.plan.clients[0].mounts[0];
-            // The server ends with the part, and what is left with it.
+            // The server ends with the part, and its files with it.
             let _ = self.driver.release(mount, &self.claim, ReleaseScope::All);
         }
     }

@@ -3,7 +3,7 @@
 use crate::figure::{Figure, Verdict};
 use crate::measured::{Measured, MeasuredOrReason};
 use crate::parts::Part;
-use crate::turns::Beside;
+use crate::turns::ComparisonRow;
 use filermark_results::Environment;
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ pub enum Format {
     Markdown,
 }
 
-/// Collects the results of all parts and prints them, those of a part as soon as they are there
-/// where the format allows it.
+/// Collects the results of all parts and prints them, those of a part at once if the format
+/// allows it.
 pub struct Report {
     format: Format,
     environment: Environment,
@@ -55,7 +55,7 @@ impl Report {
         }
     }
 
-    /// Prints the result of a part that took so many seconds.
+    /// Prints the result of a part, and how many seconds it took.
     pub fn part(&mut self, part: &Part, measured: &MeasuredOrReason, seconds: f64) {
         let (name, about) = (part.name, part.about);
         match (self.format, measured) {
@@ -76,7 +76,7 @@ impl Report {
         }
     }
 
-    /// Prints the end; all parts took so many seconds.
+    /// Prints the end, and how many seconds all parts took.
     pub fn end(self, seconds: f64) {
         match self.format {
             Format::Text => println!("\n{seconds:.0} s in total"),
@@ -152,12 +152,12 @@ fn table(figures: &[Figure]) -> String {
 fn markdown(measured: &Measured) -> String {
     let mut out = String::new();
     if !measured.comparisons.is_empty() {
-        out += "\n| Work | Beside | Filermark | Other | Ratio of processor time | Ratio of rate | |\n\
+        out += "\n| Work | Compared with | Filermark | Other | Ratio of processor time | Ratio of rate | |\n\
                 |---|---|---|---|---|---|---|\n";
     }
     for comparison in &measured.comparisons {
-        for beside in comparison.pairs() {
-            out += &comparison_row(&comparison.of, &beside);
+        for row in comparison.rows() {
+            out += &comparison_row(&comparison.of, &row);
         }
     }
     if !measured.figures.is_empty() {
@@ -176,7 +176,7 @@ fn markdown(measured: &Measured) -> String {
     out
 }
 
-fn comparison_row(of: &str, beside: &Beside) -> String {
+fn comparison_row(of: &str, row: &ComparisonRow) -> String {
     let side =
         |(rate, cpu): &(Figure, Figure)| format!("{}, {} us", with_unit(rate), cpu.median_text());
     let ratio = |figure: &Figure| {
@@ -193,13 +193,13 @@ fn comparison_row(of: &str, beside: &Beside) -> String {
         }
         text
     };
-    let (cpu, rate) = &beside.ratios;
+    let (cpu, rate) = &row.ratios;
     format!(
         "| {} | {} | {} | {} | {} | {} | {} |\n",
         cell(of),
-        beside.name,
-        side(&beside.ours),
-        side(&beside.other),
+        row.name,
+        side(&row.ours),
+        side(&row.other),
         ratio(cpu),
         ratio(rate),
         verdicts(cpu.verdict(), rate.verdict())
@@ -220,7 +220,7 @@ fn with_unit(figure: &Figure) -> String {
     text.trim_end().to_owned()
 }
 
-/// Text that ends no cell and no line of a table.
+/// Escapes text for a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
@@ -265,7 +265,7 @@ mod tests {
         measured.add(Figure::new("a | b", "KiB", vec![2.0]).bar(Bar::AtMost(64.0)));
         assert_eq!(
             markdown(&measured),
-            "\n| Work | Beside | Filermark | Other | Ratio of processor time | Ratio of rate | |\n\
+            "\n| Work | Compared with | Filermark | Other | Ratio of processor time | Ratio of rate | |\n\
              |---|---|---|---|---|---|---|\n\
              | GETATTR | bare loop | 500.0 op/s, 2.000 us | 1 000 op/s, 1.000 us | 2.000 (2.000 to 2.000); \
              bar <= 1.5 | 0.500 (0.500 to 0.500); bar >= 0.75 | short |\n\
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn one_word_says_what_both_bars_agree_on() {
+    fn equal_verdicts_are_one_word() {
         use Verdict::{AtBest, Informational, Reached, Short};
         assert_eq!(verdicts(Reached, Reached), "reached");
         assert_eq!(verdicts(Short, Informational), "short");

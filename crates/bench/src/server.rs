@@ -1,4 +1,4 @@
-//! The embedded server in a process of its own, so that its time and memory are not counted as the
+//! The embedded server in a separate process, so that its time and memory are not counted as the
 //! generator's. This program starts itself.
 
 use filermark_server::{Server, ServerOptions};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 /// The first argument that makes this program a server.
 pub const COMMAND: &str = "serve-null";
-/// Connections that a server must be able to take.
+/// Connections that a server must be able to accept.
 const FILES_WANTED: u64 = 20_000;
 
 /// A server process; it ends when this is dropped, or with this process.

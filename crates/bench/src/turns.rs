@@ -1,7 +1,7 @@
 //! Contenders that do the same work in turns, and the ratios between them.
 //!
-//! Ratios are made within a round, so that slow changes (clock rate, other programs) affect both
-//! sides; each round begins with another contender.
+//! Ratios are computed within a round, so that slow changes (clock rate, other programs) affect
+//! both sides; each round begins with another contender.
 
 use crate::figure::{Bar, Figure};
 use std::time::Instant;
@@ -67,13 +67,13 @@ pub struct Bars {
 /// One program or loop that does the work.
 pub struct Contender<'a> {
     name: &'static str,
-    /// Of all but the first.
+    /// For all contenders but the first.
     bars: Bars,
     turn: Box<dyn FnMut() -> Result<Turn, String> + 'a>,
 }
 
 impl<'a> Contender<'a> {
-    /// Filermark: the first contender, which the ratios are made of.
+    /// Filermark: the first contender, whose ratios are computed.
     pub fn filermark(turn: impl FnMut() -> Result<Turn, String> + 'a) -> Self {
         Self::other("filermark", Bars::default(), turn)
     }
@@ -135,8 +135,8 @@ pub struct Comparison {
     sides: Vec<Side>,
 }
 
-/// One contender beside Filermark, for a table of comparisons.
-pub struct Beside {
+/// Filermark and another contender, for a table of comparisons.
+pub struct ComparisonRow {
     /// The other contender.
     pub name: &'static str,
     /// Filermark's rate and processor time per operation.
@@ -167,23 +167,23 @@ impl Comparison {
         figures
     }
 
-    /// Every other contender beside Filermark.
-    pub fn pairs(&self) -> Vec<Beside> {
+    /// Filermark compared with each other contender.
+    pub fn rows(&self) -> Vec<ComparisonRow> {
         let Some((ours, others)) = self.sides.split_first() else {
             return Vec::new();
         };
         let figures = |side: &Side| (side.rates(self.unit), side.cpu_times());
-        let beside = |side: &Side| Beside {
+        let row = |side: &Side| ComparisonRow {
             name: side.name,
             ours: figures(ours),
             other: figures(side),
             ratios: side.ratios(ours),
         };
-        others.iter().map(beside).collect()
+        others.iter().map(row).collect()
     }
 }
 
-/// Lets all contenders work in turns, for so many rounds. Rates are in `unit`.
+/// Runs all contenders in turns, for this number of rounds. Rates are in `unit`.
 ///
 /// # Errors
 /// The first error of a turn.
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_made_within_a_round() {
+    fn ratios_are_computed_within_a_round() {
         // The machine is half as fast in the second round: no ratio changes.
         let mut ours = [turn(100.0, 1.0, 2e5), turn(50.0, 1.0, 2e5)].into_iter();
         let mut bare = [turn(200.0, 1.0, 2e5), turn(100.0, 1.0, 2e5)].into_iter();
@@ -266,11 +266,11 @@ mod tests {
         assert_eq!(figures[4].verdict(), Verdict::Short);
         assert_eq!(figures[5].spread(), (0.5, 0.5));
         assert_eq!(figures[5].verdict(), Verdict::Reached);
-        let pairs = compared.pairs();
-        assert_eq!((pairs.len(), pairs[0].name), (1, "bare loop"));
-        assert_eq!(pairs[0].ours.0.median(), 75.0);
-        assert_eq!(pairs[0].other.1.median(), 1.5);
-        assert_eq!(pairs[0].ratios.0.median(), 2.0);
+        let rows = compared.rows();
+        assert_eq!((rows.len(), rows[0].name), (1, "bare loop"));
+        assert_eq!(rows[0].ours.0.median(), 75.0);
+        assert_eq!(rows[0].other.1.median(), 1.5);
+        assert_eq!(rows[0].ratios.0.median(), 2.0);
     }
 
     #[test]

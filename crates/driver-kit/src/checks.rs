@@ -1,4 +1,4 @@
-//! Checks of a protocol: how one is declared, in one line, and the one runner of them.
+//! Checks of a protocol: how a check is declared, in one line, and how checks are run.
 
 use crate::driver::ClaimReport;
 use crate::validation::{CheckResult, Level, Report, Verdict};
@@ -6,17 +6,17 @@ use filermark_engine::driver::{DriverError, StopFlag};
 use std::fmt::Display;
 use std::time::Instant;
 
-/// Why a check ends before its end.
+/// Why a check ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The server did what it must not do.
     Fail {
-        /// What should have been.
+        /// The expected result.
         expected: String,
-        /// What was.
+        /// The actual result.
         got: String,
     },
-    /// The check cannot be tried.
+    /// The check cannot be run.
     Skip(String),
 }
 
@@ -40,35 +40,35 @@ pub type Outcome = Result<(), Stop>;
 
 /// What the checks of a protocol, or of a version of it, have in common.
 pub trait Suite: Sized + 'static {
-    /// What a check works with.
+    /// The access that a check has to the server.
     type Bench<'a>: Bench;
     /// What a check is about: a procedure, an operation.
     type About: Copy + 'static;
-    /// Where something is demanded.
+    /// Where something is required.
     type Rule: Copy + 'static;
-    /// What the protocol's checks are tried with one after the other; `()` where that is one.
+    /// A dialect of the protocol, with which the checks are run; `()` if there is only one.
     type Dialect: Copy + PartialOrd + 'static;
 
-    /// The name of what a check is about, for people: "LOOKUP".
+    /// The displayed name of what a check is about: "LOOKUP".
     fn name_of(about: Self::About) -> &'static str;
-    /// The name of a dialect, for people, where the protocol has several.
+    /// The displayed name of a dialect, if the protocol has several.
     fn dialect_name(dialect: Self::Dialect) -> Option<&'static str>;
-    /// Where it is written that a check has to come out well.
+    /// The section of the specification that requires what a check expects.
     fn section_of(check: &Check<Self>, dialect: Self::Dialect) -> String;
 }
 
-/// What a check works with, as far as the runner knows it.
+/// What the runner needs of the access to the server.
 pub trait Bench {
-    /// Makes a directory of its own for the check of this number.
+    /// Makes a separate directory for the check of this number.
     ///
     /// # Errors
     /// The server refused that.
     fn enter(&mut self, number: u32) -> Outcome;
-    /// Removes the directory with all that is in it. `is_done`: the check came to its end.
+    /// Removes the directory with its contents. `is_done`: the check was not ended early.
     fn leave(&mut self, is_done: bool);
-    /// What a check saw beside its verdict. They are told once.
+    /// Takes the check's notes.
     fn take_notes(&mut self) -> Vec<String>;
-    /// Why no further check can run after this one, if so. `goes_on`: there would be one.
+    /// Why no further check can run after this one. `goes_on`: there is another one.
     fn lost(&mut self, result: &CheckResult, goes_on: bool) -> Option<String>;
 }
 
@@ -78,11 +78,11 @@ pub struct Check<S: Suite> {
     pub id: &'static str,
     /// What it is about.
     pub about: S::About,
-    /// What is right, in a few words.
+    /// What is expected, in a few words.
     pub title: &'static str,
-    /// Where that is demanded, if not where `about` is specified.
+    /// Where that is required, if not where `about` is specified.
     pub rule: Option<S::Rule>,
-    /// The lowest dialect that it is tried with.
+    /// The lowest dialect that it is run with.
     pub lowest: Option<S::Dialect>,
     run: fn(&mut S::Bench<'_>) -> Outcome,
 }
@@ -105,7 +105,7 @@ impl<S: Suite> Check<S> {
         }
     }
 
-    /// Demanded there.
+    /// Required there.
     #[must_use]
     pub const fn by(mut self, rule: S::Rule) -> Self {
         self.rule = Some(rule);
@@ -119,7 +119,7 @@ impl<S: Suite> Check<S> {
         self
     }
 
-    /// Whether it is tried with a dialect.
+    /// Whether it is run with a dialect.
     pub fn is_for(&self, dialect: S::Dialect) -> bool {
         self.lowest.is_none_or(|lowest| lowest <= dialect)
     }
@@ -129,7 +129,7 @@ impl<S: Suite> Check<S> {
         S::name_of(self.about)
     }
 
-    /// Where it is written that the check has to come out well with a dialect.
+    /// The section of the specification for a dialect.
     pub fn section(&self, dialect: S::Dialect) -> String {
         S::section_of(self, dialect)
     }
@@ -169,7 +169,7 @@ impl<S: Suite> std::fmt::Debug for Check<S> {
 }
 
 /// Declares a table of checks, one line each:
-/// `"name", about, "what is right" => function, by rule, from dialect;`
+/// `"name", about, "what is expected" => function, by rule, from dialect;`
 /// (`by` and `from` only where they are needed). `ci/check-docs` reads these lines.
 #[macro_export]
 macro_rules! checks {
@@ -181,17 +181,17 @@ macro_rules! checks {
     };
 }
 
-/// Checks that run one after the other, and what came of them.
+/// Checks that run one after the other, and their results.
 pub struct Course<'a> {
-    /// What came so far.
+    /// The results until now.
     pub report: Report,
     stop: &'a StopFlag,
     sink: &'a mut dyn FnMut(&CheckResult),
 }
 
 impl<'a> Course<'a> {
-    /// Every result goes into `report` and to `sink` when it is known. A raised `stop` ends
-    /// the course after the present check.
+    /// Every result is added to `report` and passed to `sink` at once. A raised `stop` ends
+    /// the checks after the present one.
     pub fn new(report: Report, stop: &'a StopFlag, sink: &'a mut dyn FnMut(&CheckResult)) -> Self {
         Self { report, stop, sink }
     }
@@ -202,13 +202,13 @@ impl<'a> Course<'a> {
         self.report.cut_short.is_none() && !is_over
     }
 
-    /// A result.
+    /// Adds a result.
     pub fn take(&mut self, result: CheckResult) {
         (self.sink)(&result);
         self.report.results.push(result);
     }
 
-    /// Runs the checks by one dialect, each in a directory of its own.
+    /// Runs the checks with one dialect, each in a separate directory.
     pub fn run<'c, S: Suite>(
         &mut self,
         checks: impl Iterator<Item = &'c Check<S>>,
@@ -217,7 +217,7 @@ impl<'a> Course<'a> {
     ) {
         for (number, check) in (1..).zip(checks.filter(|check| check.is_for(dialect))) {
             if self.stop.is_raised() {
-                self.report.cut_short = Some("as wished".to_owned());
+                self.report.cut_short = Some("on request".to_owned());
                 return;
             }
             let begun = Instant::now();
@@ -238,26 +238,26 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The report, with what stays on the server after the run's directory was given back.
+    /// The report, with what remains on the server after the run's directory was released.
     pub fn end(self, released: Result<ClaimReport, DriverError>) -> Report {
         let mut report = self.report;
         match released {
             Ok(released) => {
-                let fresh = |name: &String| !report.not_ours.contains(name);
-                let foreign: Vec<_> = released.not_ours.into_iter().filter(fresh).collect();
+                let is_new = |name: &String| !report.not_ours.contains(name);
+                let foreign: Vec<_> = released.not_ours.into_iter().filter(is_new).collect();
                 report.not_ours.extend(foreign);
                 let stay = released.not_removed;
                 report.leftovers = (!stay.is_empty())
                     .then(|| format!("{}: the server did not remove it", stay.join(", ")));
             }
-            // The results are worth having all the same.
+            // The results are still valid.
             Err(error) => report.leftovers = Some(error.to_string()),
         }
         report
     }
 }
 
-/// Something that has to be so: two equal values.
+/// Checks that two values are equal.
 ///
 /// # Errors
 /// They differ.
@@ -271,7 +271,7 @@ pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, wanted: T, got: T) -> Ou
     }
 }
 
-/// Bytes that tell their place, so that none is right by chance.
+/// Pseudo-random bytes, so that wrong data does not match by chance.
 pub fn pattern(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let step = |_| {
@@ -283,7 +283,7 @@ pub fn pattern(len: usize, seed: u64) -> Vec<u8> {
     (0..len).map(step).collect()
 }
 
-/// Compares data, and tells where it differs.
+/// Compares data; the failure states where it differs.
 ///
 /// # Errors
 /// It differs.

@@ -1,16 +1,16 @@
-//! The rules by which a run directory is claimed, emptied and given back, whatever the
+//! The rules by which a run directory is claimed, emptied and released, whatever the
 //! protocol: see docs/src/design/safety.md.
 //!
-//! The safety of other people's data is decided here. A directory is ours only if our
-//! marker or owner file is in it, with its own path and the nonce of its run, and in it
-//! only names of the layout are ever removed. What a protocol does for these rules is
-//! [`RunDirBackend`]. Everything blocks; nothing here is measured.
+//! These rules protect the data of others. A directory is ours only if our marker or owner
+//! file is in it, with its own path and the nonce of its run, and only names of the layout
+//! are removed from it. [`RunDirBackend`] is what a protocol supplies. Everything blocks;
+//! nothing here is measured.
 //!
-//! | module | room |
+//! | module | contents |
 //! |---|---|
-//! | `again` | another try after a failure of the moment |
-//! | `backend` | the operations on directories that a driver gives |
-//! | `layout` | which names a run makes where |
+//! | `retry` | retries after transient failures |
+//! | `backend` | the operations on directories that a driver supplies |
+//! | `layout` | which names a run makes in which directory |
 //! | `lease` | whether the run that wrote a marker is still under way |
 //! | `empty` | removing what is ours |
 
@@ -38,17 +38,17 @@ use report::ReleaseScope;
 use retry::RetryingBackend;
 use std::time::Duration;
 
-/// Looks for a marker that another client is about to write.
+/// How often to look for a marker that another client is about to write.
 const MARKER_LOOKS: u32 = 20;
-/// Between two of them.
+/// Time between two of these looks.
 const MARKER_PAUSE: Duration = Duration::from_millis(50);
-/// Between writing a marker into a directory that was there before and reading it back:
-/// another run that has found the same marker over, or none, has written its own by then.
+/// Time between writing a marker into an existing directory and reading it back: another
+/// run that has found the same marker expired, or none, has written its own by then.
 const SETTLE: Duration = Duration::from_millis(250);
-/// Names that a message gives of what is in the way.
+/// The most names that a message gives.
 const SHOWN: usize = 4;
 
-/// The step that claiming is in messages.
+/// The name of this step in messages.
 const CLAIM: &str = "claim the run's directory";
 
 /// A run directory that was claimed.
@@ -56,15 +56,15 @@ const CLAIM: &str = "claim the run's directory";
 pub struct Claimed<D> {
     /// The directory.
     pub dir: D,
-    /// What was removed from it, and what stays.
+    /// What was removed from it, and what remains.
     pub emptied: Emptied,
-    /// What the owner files of its directories hold.
+    /// The nonce in the owner files of its directories.
     pub nonce: String,
 }
 
-/// Makes the run directory and marks it as ours: what
-/// [`Driver::claim`](crate::driver::Driver::claim) promises. With `keep`, the files that
-/// an earlier run left stay, and so does their nonce.
+/// Makes the run directory and marks it as ours, as described at
+/// [`Driver::claim`](crate::driver::Driver::claim). With `keep`, the files of an earlier
+/// run and their nonce are kept.
 ///
 /// # Errors
 /// As the backend's, and: not ours, or in use.
@@ -102,11 +102,11 @@ pub fn claim<B: RunDirBackend>(
     })
 }
 
-/// Removes the marker and the run directory, and what is ours in it: what
-/// [`Driver::release`](crate::driver::Driver::release) promises.
+/// Removes the marker and the run directory, and what is ours in it, as described at
+/// [`Driver::release`](crate::driver::Driver::release).
 ///
 /// # Errors
-/// As the backend's, and: it belongs to another run by now, or one that is under way.
+/// As the backend's, and: it now belongs to another run, or to one that is under way.
 pub fn release<B: RunDirBackend>(
     backend: &mut B,
     claim: &Claim,
@@ -117,7 +117,7 @@ pub fn release<B: RunDirBackend>(
     let mut claimant = RunDirClaim::new(&mut backend, claim, watch)?;
     match claimant.find()? {
         None => Ok(Emptied::default()),
-        Some(dir) => claimant.give_back(&dir, reach),
+        Some(dir) => claimant.release(&dir, reach),
     }
 }
 
@@ -126,28 +126,28 @@ pub fn release<B: RunDirBackend>(
 pub enum ClaimRole {
     /// Renews it if this process has written it.
     Own,
-    /// Renews it also if another client has written it and its heartbeat is still this:
-    /// it has stood there for too long.
+    /// Renews it also if another client has written it and its heartbeat still has this
+    /// value: that client has not renewed it for too long.
     StandIn(u64),
     /// The run is over, and its files stay.
     End,
 }
 
-/// What a renewal came to.
+/// The result of a renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenewResult {
-    /// The heartbeat is counted up.
+    /// The heartbeat was incremented.
     Done,
-    /// Another client of the run renews the marker, and has counted so far.
+    /// Another client of the run renews the marker; the value of its heartbeat.
     ByAnother(u64),
     /// There is no marker to be renewed.
     Missing,
-    /// Another run has taken the directory over, and which.
+    /// Another run has taken over the directory; a description of that run.
     TakenOver(String),
 }
 
-/// Counts the heartbeat of the run directory's marker up, if that is this process's turn.
-/// A marker that another client of the run has written is noted to be shared.
+/// Increments the heartbeat of the run directory's marker, if this process has to. A
+/// marker that another client of the run has written is marked as shared.
 ///
 /// # Errors
 /// As the backend's.
@@ -165,7 +165,7 @@ pub fn renew<B: RunDirBackend>(
     )
 }
 
-/// The same over a backend that tries again by itself.
+/// [`renew`] with a backend that retries.
 fn renew_by<B: RunDirBackend>(
     backend: &mut B,
     claim: &Claim,
@@ -190,11 +190,11 @@ fn renew_by<B: RunDirBackend>(
         }
         let before = marker.clone();
         if marker.process != this {
-            let stands = turn == ClaimRole::StandIn(marker.heartbeat);
-            if !stands || marker.state != State::Running {
+            let is_unchanged = turn == ClaimRole::StandIn(marker.heartbeat);
+            if !is_unchanged || marker.state != State::Running {
                 renewed = RenewResult::ByAnother(marker.heartbeat);
-                let is_told = std::mem::replace(&mut marker.shared, true);
-                return match is_told {
+                let was_shared = std::mem::replace(&mut marker.shared, true);
+                return match was_shared {
                     true => None,
                     false => Patch::of_marker(&bytes, &before, &marker),
                 };
@@ -211,50 +211,50 @@ fn renew_by<B: RunDirBackend>(
     Ok(renewed)
 }
 
-/// One claim being made or given back.
+/// A claim that is being made or released.
 struct RunDirClaim<'a, B> {
     backend: &'a mut B,
     claim: &'a Claim,
     watch: &'a dyn LeaseWatch,
 }
 
-/// Whose a directory is.
+/// Who owns a directory.
 enum DirOwnership {
-    /// Nobody says.
+    /// It has no marker.
     Missing,
     /// A marker that was being written when its run was killed.
     Cut,
-    /// Somebody's own file of that name.
+    /// A file of that name that Filermark has not written.
     NotOurs,
-    /// The run that it names.
+    /// The run that the marker names.
     Run(Box<Marker>),
 }
 
-/// What a directory that was there before is.
+/// The state of an existing directory.
 enum ExistingDir {
     /// Empty and unmarked.
     Free,
-    /// This run's already: another client was faster. With its nonce.
+    /// Already claimed by another client of this run. With its nonce.
     Joined(String),
-    /// That of a run that is over, by its marker.
+    /// That of a run that is over. With its marker.
     Abandoned(Box<Marker>),
 }
 
 /// Why a directory was not marked.
 struct MarkError {
     error: DriverError,
-    /// The marker in it may be ours, or a part of ours.
+    /// The directory may have our marker, or a part of it.
     is_written: bool,
 }
 
-/// What a lease turned out to be.
+/// The state of a lease.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LeaseStatus {
     /// Its run is over.
     Expired,
-    /// This run has it: another client was faster.
+    /// Another client of this run has it now.
     Joined,
-    /// The marker is another one, or gone: it is looked at anew.
+    /// The marker was changed or removed: it is read again.
     Changed,
 }
 
@@ -266,12 +266,12 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
     ) -> Result<Self, DriverError> {
         let name = &claim.dir_name;
         let leads_elsewhere = name.contains(['/', '\\', ':', '\0', '\n']);
-        // A name that led elsewhere would make us clear the wrong place.
+        // With such a name another directory would be emptied.
         if !name.starts_with(RUN_DIR_PREFIX) || leads_elsewhere || name.len() > 255 {
             return Err(DriverError {
                 place: backend.place(),
                 step: CLAIM.to_owned(),
-                reason: format!("{name:?} is no name for it"),
+                reason: format!("{name:?} is not a valid name for it"),
                 advice: "use letters, digits, '.', '_' and '-' in the suffix".to_owned(),
             });
         }
@@ -296,7 +296,7 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
         }
     }
 
-    /// The directory, and whether it was made just now.
+    /// The directory, and whether this call has made it.
     fn find_or_make(&mut self) -> Result<(B::Dir, bool), DriverError> {
         if let Some(dir) = self.find()? {
             return Ok((dir, false));
@@ -306,14 +306,14 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
             Some(dir) => Ok((dir, fresh)),
             None => Err(self.not_ours(
                 "make the run's directory",
-                "it was made and is gone again".to_owned(),
+                "it was made, but does not exist any more".to_owned(),
             )),
         }
     }
 
-    /// Checks that a directory that was there before is ours and that its run is over.
+    /// Checks that an existing directory is ours and that its run is over.
     fn take_over(&mut self, dir: &B::Dir) -> Result<ExistingDir, DriverError> {
-        /// Runs that may come and go while one of them is waited for.
+        /// The most changes of the marker while waiting.
         const CHANGES_MAX: usize = 10;
         let step = CLAIM;
         for _ in 0..CHANGES_MAX {
@@ -325,7 +325,7 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
                     return Ok(ExistingDir::Free);
                 }
             };
-            self.must_be_of_here(&marker, step)?;
+            self.must_be_of_this_dir(&marker, step)?;
             if marker.run == self.claim.run_id {
                 match self.until_emptied(dir, step)? {
                     Some(nonce) => {
@@ -336,17 +336,17 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
                 }
             }
             match self.until_over(dir, &marker, step)? {
-                // What its marker says now is looked at anew, its nonce too.
+                // The marker is read again, with its nonce.
                 LeaseStatus::Joined | LeaseStatus::Changed => {}
                 LeaseStatus::Expired => return Ok(ExistingDir::Abandoned(marker)),
             }
         }
-        Err(self.not_ours(step, "one run after the other claims it".to_owned()))
+        Err(self.not_ours(step, "it is claimed by one run after the other".to_owned()))
     }
 
-    /// Takes the directory of a run that is over: first with the marker of this run, so
-    /// that others see it, then without what is left in it. The nonce is that of before
-    /// until nothing is left that is known by it.
+    /// Takes over the directory of a run that is over: first writes the marker of this run,
+    /// so that others see it, then empties the directory. The nonce stays that of the earlier
+    /// run until all files with it are removed.
     fn succeed(
         &mut self,
         dir: &B::Dir,
@@ -367,10 +367,10 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
         self.must_be_marked(dir)?;
         let (mut nonce, run) = (ours.nonce, claim.run_id.as_str());
         let emptied = match keep {
-            true => self.empty_passing(dir, &nonce)?,
+            true => self.empty_temporary(dir, &nonce)?,
             false => self.empty(dir, &nonce, run, true)?,
         };
-        // What stays because of others' files is known by the nonce before.
+        // Directories that stay because of others' files have the earlier nonce.
         if !keep && emptied.is_all() {
             nonce = self.claim.nonce();
         }
@@ -382,8 +382,7 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
         Ok((emptied, nonce))
     }
 
-    /// Writes another marker over the one in the directory, where `change` makes one of
-    /// it.
+    /// Replaces the marker in the directory, if `change` returns a new one.
     fn rewrite(
         &mut self,
         dir: &B::Dir,
@@ -418,8 +417,8 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
         Err(self.not_ours(step, reason))
     }
 
-    /// A marker that was written for another directory is seen through a link.
-    fn must_be_of_here(&self, marker: &Marker, step: &str) -> Result<(), DriverError> {
+    /// A marker of another directory was found through a link.
+    fn must_be_of_this_dir(&self, marker: &Marker, step: &str) -> Result<(), DriverError> {
         let path = &marker.path;
         if path.is_empty() || *path == self.claim.dir_name {
             return Ok(());
@@ -427,8 +426,7 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
         Err(self.not_ours(step, format!("the {MARKER} in it is that of {path}")))
     }
 
-    /// The marker; one that another client is writing at this moment is waited for a
-    /// little.
+    /// The marker; waits a short time for one that another client is writing.
     fn marker_in_time(&mut self, dir: &B::Dir) -> Result<DirOwnership, DriverError> {
         for _ in 0..MARKER_LOOKS {
             let marker = self.marker(dir)?;
@@ -454,15 +452,15 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
         })
     }
 
-    /// Writes this run's marker into a directory that has none, and looks whether it is
-    /// still there. `fresh`: this run has made the directory. Where another client of the
-    /// run has written it meanwhile, its marker stays and is noted to be shared.
+    /// Writes this run's marker into a directory that has none, and checks that it is still
+    /// there. `fresh`: this run has made the directory. If another client of the run has
+    /// written it meanwhile, its marker stays and is marked as shared.
     fn mark(&mut self, dir: &B::Dir, fresh: bool) -> Result<(), MarkError> {
         let not_written = |error| MarkError {
             error,
             is_written: false,
         };
-        // The run that made the directory may have been slow, and another run faster.
+        // Another run may have marked the directory before the run that made it.
         let is_written = match self.marker(dir).map_err(not_written)? {
             DirOwnership::Run(marker) if marker.run != self.claim.run_id => {
                 let error = self.not_ours(CLAIM, at_the_same_moment(&marker.who()));
@@ -491,11 +489,11 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
     }
 
     /// Removes the marker of a claim that has failed, and the directory if it is `fresh`,
-    /// unless others use them by now. What may stay is told with the failure.
+    /// unless others use them now. The error names what may remain.
     fn undo(&mut self, dir: &B::Dir, fresh: bool, mut error: DriverError) -> DriverError {
-        let looked = self.marker(dir);
-        let is_seen = looked.is_ok();
-        let goes = match looked {
+        let found = self.marker(dir);
+        let is_readable = found.is_ok();
+        let is_removable = match found {
             // Others of this run, or another run.
             Ok(DirOwnership::Run(marker))
                 if marker.shared
@@ -509,11 +507,11 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
             Ok(DirOwnership::NotOurs) => return error,
             Err(_) => false,
         };
-        let undone = goes
+        let undone = is_removable
             && self.backend.remove(Removal::File, dir, &[MARKER]).is_ok()
             && (!fresh || self.backend.remove_run_dir().is_ok());
         let may_stay = !undone
-            && (fresh || !is_seen || !matches!(self.marker(dir), Ok(DirOwnership::Missing)));
+            && (fresh || !is_readable || !matches!(self.marker(dir), Ok(DirOwnership::Missing)));
         if may_stay {
             error.reason.push_str(&format!(
                 "; {}, with this run's {MARKER}, may stay: `filermark stop` removes it",
@@ -523,7 +521,7 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
         error
     }
 
-    /// Notes in a marker of this run that it is shared, if another client has written it.
+    /// Marks the marker of this run as shared, if another client has written it.
     fn share(&mut self, marker: &Marker) -> Result<(), DriverError> {
         match marker.process == self.watch.this() {
             true => Ok(()),
@@ -531,19 +529,19 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
         }
     }
 
-    /// Renews the marker of this run, or notes in it that it is shared.
+    /// Renews the marker of this run, or marks it as shared.
     fn join(&mut self) -> Result<(), DriverError> {
         match renew_by(self.backend, self.claim, ClaimRole::Own, self.watch)? {
             RenewResult::Done | RenewResult::ByAnother(_) => Ok(()),
             RenewResult::TakenOver(who) => Err(self.not_ours(CLAIM, at_the_same_moment(&who))),
             RenewResult::Missing => Err(self.not_ours(
                 CLAIM,
-                format!("the {MARKER} that another client of this run wrote is gone again"),
+                format!("the {MARKER} that another client of this run wrote was removed meanwhile"),
             )),
         }
     }
 
-    /// The marker that this run has written is still there.
+    /// Checks that the marker of this run is still there.
     fn must_be_marked(&mut self, dir: &B::Dir) -> Result<Marker, DriverError> {
         match self.marker(dir)? {
             DirOwnership::Run(marker) if marker.run == self.claim.run_id => Ok(*marker),
@@ -559,12 +557,12 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
     }
 
     /// Empties and removes the directory if it is this run's.
-    fn give_back(&mut self, dir: &B::Dir, reach: ReleaseScope) -> Result<Emptied, DriverError> {
+    fn release(&mut self, dir: &B::Dir, reach: ReleaseScope) -> Result<Emptied, DriverError> {
         let step = "remove the run's directory";
         let ours = self.claim.run_id.as_str();
         let marker = match self.marker(dir)? {
             DirOwnership::Run(marker) => {
-                self.must_be_of_here(&marker, step)?;
+                self.must_be_of_this_dir(&marker, step)?;
                 let is_left = reach == ReleaseScope::Leftovers && marker.run.starts_with(ours);
                 if is_left {
                     if self.until_over(dir, &marker, step)? != LeaseStatus::Expired {
@@ -577,7 +575,7 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
                 *marker
             }
             DirOwnership::NotOurs => return Err(self.not_ours(step, not_ours_text())),
-            // A claim, or a release, that was cut between two of its steps.
+            // A claim or release that was interrupted between two steps.
             DirOwnership::Missing | DirOwnership::Cut => {
                 self.must_be_alone(dir, step)?;
                 Marker::default()
@@ -587,15 +585,15 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
             return Ok(Emptied::default());
         }
         let emptied = self.empty(dir, &marker.nonce, &marker.run, marker.run == ours)?;
-        // While something stays, the marker stays too: it says whose the rest is.
+        // While something remains, the marker stays too: it names the owner.
         if emptied.is_all() {
             self.remove_marked(dir, &marker, step)?;
         }
         Ok(emptied)
     }
 
-    /// Removes the marker and the directory, which is empty. Where the directory stays,
-    /// so does its marker.
+    /// Removes the marker and the directory, which is empty. If the directory cannot be
+    /// removed, its marker is written again.
     fn remove_marked(
         &mut self,
         dir: &B::Dir,
@@ -621,13 +619,12 @@ impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
 /// another run has written its own meanwhile.
 fn write_again<B: RunDirBackend>(backend: &mut B, dir: &B::Dir, text: &str) {
     if backend.read_file(dir, MARKER) == Ok(FilePrefix::Missing) {
-        // The failure to remove it is what the user has to know.
+        // The error that is reported is that of the removal.
         let _ = backend.write_file(dir, MARKER, text);
     }
 }
 
-/// The place of what lies in the run directory, by its path from there on: with the host,
-/// and absolute.
+/// The absolute place, with the host, of a path below the run directory.
 fn place_below<B: RunDirBackend>(backend: &B, path: &[&str]) -> String {
     let mut place = backend.place();
     for name in path {
@@ -637,9 +634,9 @@ fn place_below<B: RunDirBackend>(backend: &B, path: &[&str]) -> String {
     place
 }
 
-/// A failure, with the place below the run directory that it is about.
+/// An error, with the place below the run directory that it is about.
 fn at<B: RunDirBackend>(mut error: DriverError, backend: &B, path: &[&str]) -> DriverError {
-    // One that names a place of its own (a host that cannot be found) keeps it.
+    // An error with another place (a host that cannot be found) keeps it.
     if error.place == backend.place() {
         error.place = place_below(backend, path);
     }
@@ -655,11 +652,11 @@ fn not_ours(place: String, step: &str, reason: String) -> DriverError {
     }
 }
 
-/// What is advised about a directory that is not this run's.
+/// The advice about a directory of another owner.
 const NOT_OURS: &str = "Filermark leaves it alone: choose another suffix (-s), or move it away";
 
-/// Whether a failure means that the directory is not this run's, so that nothing of
-/// Filermark's removes it as it is.
+/// Whether an error means that the directory has another owner, so that no command of
+/// Filermark removes it.
 pub fn is_of_others(error: &DriverError) -> bool {
     error.advice == NOT_OURS
 }

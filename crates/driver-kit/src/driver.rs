@@ -1,5 +1,5 @@
-//! The contract between agents and a driver: claims, leases, free space, counters of the
-//! host. What the engine asks of a driver is [`LoadDriver`].
+//! The interface between agents and a driver: claims, leases, free space, counters of the
+//! host. [`LoadDriver`] is the interface to the engine.
 
 use crate::claim::lease::{LeaseWatch, SystemWatch};
 pub use crate::claim::report::{ClaimReport, ReleaseScope};
@@ -9,29 +9,29 @@ use filermark_model::client_reads::ReadCounter;
 use filermark_model::plan::MountPoint;
 use filermark_model::survey::Space;
 
-/// How many bytes have come from beyond this host's memory for a mounted file system.
+/// How many bytes of a mounted file system were not read from this host's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchedBytes {
-    /// Names the counter: mount points with the same share it.
+    /// Identifies the counter: mount points with the same source share it.
     pub source: String,
     /// The type of the file system.
     pub file_system: String,
-    /// What counts.
+    /// The kind of counter.
     pub counter: ReadCounter,
-    /// The bytes so far; `None`: not known.
+    /// The bytes until now; `None`: not known.
     pub bytes: Option<u64>,
 }
 
-/// Speaks one protocol: what an agent asks of it around the load.
+/// A driver of one protocol: what an agent needs of it before and after the load.
 pub trait Driver: LoadDriver {
     /// Its name.
     fn name(&self) -> &'static str;
 
-    /// Reaches the mount point, makes the run's directory there and marks it as
-    /// ours. A directory of that name with the marker of an earlier run is emptied of
-    /// what is ours; one with this very run's is joined as it is; one with entries
-    /// but without the marker is refused, and so is one whose run is still under way.
-    /// Blocking; what takes long because of that is told to `watch`.
+    /// Connects to the mount point, makes the run's directory there and marks it as ours. If
+    /// a directory of that name has the marker of an earlier run, what is ours in it is
+    /// removed; one with the marker of this run is used as it is; one with entries but
+    /// without the marker is refused, and so is one whose run is still under way. Blocking;
+    /// `watch` gets a message before long waits.
     ///
     /// # Errors
     /// Unreachable, refused, read-only, not ours, in use: see [`DriverError`].
@@ -42,12 +42,12 @@ pub trait Driver: LoadDriver {
         watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError>;
 
-    /// Removes the marker and the run's directory, and what is ours and still in
-    /// it, as far as `reach` goes. Foreign names are left and told. Blocking. Others
-    /// may be doing the same: what is gone already is no error.
+    /// Removes the marker and the run's directory, and what is still ours in it, within
+    /// `reach`. Foreign names are left and reported. Blocking. Other clients may do the same:
+    /// what is missing already is no error.
     ///
     /// # Errors
-    /// The server could not be reached or refused; names what stays.
+    /// The server could not be reached or refused; names what remains.
     fn release_watched(
         &self,
         mount: &MountPoint,
@@ -56,7 +56,7 @@ pub trait Driver: LoadDriver {
         watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError>;
 
-    /// [`Self::claim_watched`], with nobody to tell.
+    /// [`Self::claim_watched`] with the [`SystemWatch`].
     ///
     /// # Errors
     /// As there.
@@ -64,7 +64,7 @@ pub trait Driver: LoadDriver {
         self.claim_watched(mount, claim, &SystemWatch)
     }
 
-    /// [`Self::release_watched`], with nobody to tell.
+    /// [`Self::release_watched`] with the [`SystemWatch`].
     ///
     /// # Errors
     /// As there.
@@ -77,8 +77,8 @@ pub trait Driver: LoadDriver {
         self.release_watched(mount, claim, reach, &SystemWatch)
     }
 
-    /// Counts up the heartbeat of the marker, if that is this process's turn. Blocking,
-    /// over a connection of its own.
+    /// Increments the heartbeat of the marker, if this process has to. Blocking, over a
+    /// separate connection.
     ///
     /// # Errors
     /// The server could not be reached or refused.
@@ -91,8 +91,8 @@ pub trait Driver: LoadDriver {
         Ok(RenewResult::Missing)
     }
 
-    /// Asks for the space of the file system behind a mount point; `None`: the server
-    /// does not state it. Blocking; may make a connection of its own.
+    /// The space of the file system of a mount point; `None`: the server does not report it.
+    /// Blocking; may use a separate connection.
     ///
     /// # Errors
     /// The server could not be asked.
@@ -100,8 +100,8 @@ pub trait Driver: LoadDriver {
         Ok(None)
     }
 
-    /// What the system has counted by now for a claimed mount point. Never asks the
-    /// server. `None`: there is no cache of this host that could answer.
+    /// The system's counters for a claimed mount point. Sends no request to the server.
+    /// `None`: this host has no cache of it.
     fn fetched(&self, _mount: &MountPoint) -> Option<FetchedBytes> {
         None
     }

@@ -1,7 +1,7 @@
-//! What the drivers share: the loop of socket drivers, claiming a run's directory, the texts that
-//! mark it, the results of protocol checks, counters beside the operations.
+//! The code that drivers share: the loop of socket drivers, claiming a run's directory, the
+//! texts that mark it, the results of protocol checks, counters.
 //!
-//! It knows no protocol: drivers and agents use it.
+//! It contains no protocol. Drivers and agents use it.
 
 pub mod checks;
 pub mod claim;

@@ -1,11 +1,11 @@
-//! The texts by which directories are known as Filermark's: the same whichever driver
-//! wrote them, so that what was made through one is known through another.
+//! The texts that identify directories of Filermark. All drivers write the same texts, so
+//! that one driver recognizes the directories of another.
 //!
 //! The *marker* is the file [`MARKER`](filermark_engine::name::MARKER) in the run
-//! directory. It says which run made it, and it is a lease: host, process, start, and a
-//! heartbeat that one client of the run counts up. The *owner file* has the same name in
-//! every directory below that INIT makes: it holds the path of its directory and the nonce
-//! of the run.
+//! directory. It names the run that made it, and it is a lease: host, process, start, and
+//! a heartbeat that one client of the run increments. The *owner file* has the same name in
+//! every directory below that INIT makes: it has the path of its directory and the nonce of
+//! the run.
 
 use crate::nonces::Nonces;
 use crate::process::{self, Process};
@@ -13,7 +13,7 @@ use filermark_engine::driver::{Claim, ShardSetup};
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::owner::OWNER_BYTES;
 
-/// Most bytes of a marker that are looked at.
+/// The most bytes of a marker that are read.
 pub const MARKER_BYTES_MAX: u32 = 4096;
 /// The size of a marker, in bytes, unless its names are very long.
 const MARKER_BYTES: usize = 1024;
@@ -21,16 +21,16 @@ const MARKER_BYTES: usize = 1024;
 const SECOND_LINE: &str = "Filermark, a file-server benchmark, made this directory";
 const OWNER_FIRST_LINE: &str = "Filermark made this directory for a run";
 
-/// What a marker says.
+/// The contents of a marker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marker {
     /// The run.
     pub run: String,
     /// The name of the directory that it was written for.
     pub path: String,
-    /// What the owner files below hold; empty with a marker of Filermark 0.1.
+    /// The nonce in the owner files below; empty in a marker of Filermark 0.1.
     pub nonce: String,
-    /// Who renews it.
+    /// The process that renews it.
     pub process: Process,
     /// When the run directory was claimed, UTC.
     pub started: String,
@@ -38,20 +38,20 @@ pub struct Marker {
     pub heartbeat: u64,
     /// What the run does with the directory.
     pub state: State,
-    /// More than one client of the run is at work in it: that the process which renews
-    /// the marker has ended does not mean that the run has.
+    /// More than one client of the run uses the directory: when the process that renews the
+    /// marker has ended, the run may still be under way.
     pub shared: bool,
 }
 
 /// What a run does with its directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// It is at work in it.
+    /// It uses it.
     #[default]
     Running,
-    /// It removes what an earlier run left; the nonce is that run's.
+    /// It removes what an earlier run left; the nonce is that of the earlier run.
     Emptying,
-    /// It is over, and its files stay on purpose (KEEP=on).
+    /// It is over, and its files are kept (KEEP=on).
     Ended,
 }
 
@@ -73,19 +73,19 @@ impl State {
     }
 }
 
-/// What the bytes of a file named as the marker are.
+/// The result of reading a file with the marker's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkerText {
     /// A marker.
     Marker(Box<Marker>),
     /// The beginning of one, or nothing: it was being written when its run was killed.
     Cut,
-    /// Somebody else's file.
+    /// A file that Filermark has not written.
     NotOurs,
 }
 
 impl Marker {
-    /// That of a claim which this process makes now.
+    /// The marker of a claim that this process makes now.
     pub fn new(claim: &Claim, process: Process, started: String) -> Self {
         Self {
             run: claim.run_id.clone(),
@@ -99,12 +99,11 @@ impl Marker {
         }
     }
 
-    /// Its text: the run first, then words for the person who finds it, then the lease.
+    /// Its text: the run first, then an explanation for readers, then the lease.
     ///
-    /// What clients change while the run is under way is at the end, each at a fixed
-    /// place. They write only the bytes that change, so a heartbeat and a note by another
-    /// client both stay when they are made at the same moment. Who changes anything else
-    /// writes the whole text.
+    /// Fields that clients change while the run is under way are at the end, each at a fixed
+    /// place. Clients write only the bytes that change, so that two clients can change
+    /// different fields at the same moment. For any other change the whole text is written.
     pub fn text(&self) -> String {
         let state = self.state.as_str();
         let shared = if self.shared { "yes" } else { "no" };
@@ -128,7 +127,7 @@ impl Marker {
         padded(text, MARKER_BYTES - lease.len()) + &lease
     }
 
-    /// What the bytes of a file are.
+    /// Parses the bytes of a file.
     pub fn read(bytes: &[u8]) -> MarkerText {
         if bytes.iter().all(|byte| *byte == 0) {
             return MarkerText::Cut;
@@ -138,7 +137,7 @@ impl Marker {
             return MarkerText::NotOurs;
         };
         if !rest.starts_with(SECOND_LINE) {
-            // Enough of the line that nobody else begins a file like this.
+            // Long enough that no other file begins like this.
             let is_cut = rest.len() >= "Filermark".len() && SECOND_LINE.starts_with(rest);
             return if is_cut {
                 MarkerText::Cut
@@ -163,7 +162,7 @@ impl Marker {
         }))
     }
 
-    /// Whether nothing but heartbeat, state and `shared` differs.
+    /// Whether only heartbeat, state and `shared` may differ.
     pub fn is_same_lease(&self, other: &Self) -> bool {
         let own = |marker: &Self| Self {
             heartbeat: 0,
@@ -174,12 +173,12 @@ impl Marker {
         own(self) == own(other)
     }
 
-    /// Counts the heartbeat up.
+    /// Increments the heartbeat.
     pub fn count_up(&mut self) {
         self.heartbeat = self.heartbeat.wrapping_add(1) % 10_000_000_000;
     }
 
-    /// Who made the claim, where and since when, as a part of a sentence.
+    /// Who made the claim, where and when, as a part of a sentence.
     pub fn who(&self) -> String {
         if self.process.host.is_empty() {
             return format!("run {}", self.run);
@@ -197,7 +196,7 @@ pub fn marker_text(claim: &Claim) -> String {
     Marker::new(claim, process, process::utc_now()).text()
 }
 
-/// The run that a marker names; `None` if it is no marker of ours.
+/// The run that a marker names; `None`: not a marker.
 pub fn marker_run(bytes: &[u8]) -> Option<String> {
     match Marker::read(bytes) {
         MarkerText::Marker(marker) => Some(marker.run),
@@ -205,25 +204,25 @@ pub fn marker_run(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// What the owner file of a directory holds. `path` counts from the directory of the
-/// mount point on, with slashes: `filermark.SUFFIX/p000000/d0003`.
+/// The text of the owner file of a directory. `path` is relative to the directory of the
+/// mount point, with slashes: `filermark.SUFFIX/p000000/d0003`.
 pub fn owner_text(path: &str, nonce: &str) -> String {
     let text = format!("{OWNER_FIRST_LINE}\npath: {path}\nnonce: {nonce}\n");
     padded(text, OWNER_BYTES)
 }
 
-/// What the owner files of a classical file set hold, for drivers that fill them like
-/// other files: INIT names such a file by a number (see
+/// The texts of the owner files of a classical file set, for drivers that write them like
+/// other files: INIT identifies such a file by a number (see
 /// [`owner_number`](filermark_engine::owner::owner_number)).
 #[derive(Clone, Debug, Default)]
 pub struct OwnerTexts {
     dir_name: String,
-    /// By proc of the shard: mount points may have different ones.
+    /// For each proc of the shard, since mount points may have different ones.
     nonces: Vec<String>,
 }
 
 impl OwnerTexts {
-    /// Those of the procs of a shard.
+    /// For the procs of a shard.
     pub fn of(setup: &ShardSetup, nonces: &Nonces) -> Self {
         let procs = setup.procs.iter();
         Self {
@@ -234,8 +233,8 @@ impl OwnerTexts {
         }
     }
 
-    /// Appends `length` bytes from `offset` on of the owner file with this number to
-    /// `out`, for a proc of the shard by its index.
+    /// Appends `length` bytes at `offset` of the owner file with this number to `out`, for a
+    /// proc of the shard by its index.
     pub fn append(&self, proc: u32, number: u64, (offset, length): (u64, u32), out: &mut Vec<u8>) {
         let text = |name: Name| String::from_utf8_lossy(name.text().as_bytes()).into_owned();
         let proc_dir = text(Name::new(
@@ -257,7 +256,7 @@ impl OwnerTexts {
     }
 }
 
-/// A text with blanks before its last line end, up to a size.
+/// Pads a text to a size with blanks before its last line end.
 fn padded(mut text: String, size: usize) -> String {
     if text.len() < size {
         let blanks = size - text.len() - 1;
@@ -299,10 +298,10 @@ mod tests {
         }
     }
 
-    /// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
+    /// Also writes them into the directory FILERMARK_FUZZ_SEEDS, for ci/fuzz.
     #[test]
     fn a_marker_comes_back_as_it_was_and_keeps_its_size() {
-        let process = Process::of("toad", "boot 1 pid:[2]", "77 from 12345");
+        let process = Process::of("alpha", "boot 1 pid:[2]", "77 from 12345");
         let mut marker = Marker::new(&claim(), process, "2026-11-23 00:55:09 UTC".to_owned());
         let size = marker.text().len();
         let mut fixed = None;
@@ -330,7 +329,7 @@ mod tests {
         marker.process.pid = 77;
         assert_eq!(
             marker.who(),
-            "run 20260101-abc (process 77 on host toad, since 2026-11-23 00:55:09 UTC)"
+            "run 20260101-abc (process 77 on host alpha, since 2026-11-23 00:55:09 UTC)"
         );
     }
 

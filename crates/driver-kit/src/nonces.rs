@@ -11,13 +11,13 @@ use std::sync::{Mutex, PoisonError};
 pub struct Nonces(Mutex<HashMap<MountPoint, String>>);
 
 impl Nonces {
-    /// Notes what a claim came to.
+    /// Keeps the nonce of a claim.
     pub fn note(&self, mount: &MountPoint, report: &ClaimReport) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(mount.clone(), report.nonce.clone());
     }
 
-    /// That of a mount point.
+    /// The nonce of a mount point.
     pub fn of(&self, mount: &MountPoint, claim: &Claim) -> String {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(mount).cloned().unwrap_or_else(|| claim.nonce())

@@ -23,7 +23,7 @@ fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
     Some(Arc::new(NullDriver))
 }
 
-/// There is nothing to be looked at.
+/// There is nothing to look at.
 fn survey(plan: &DriverPlan, _: &Survey<'_>) -> Option<Surveyed> {
     NullPlan::of(plan).map(|_| Surveyed::default())
 }

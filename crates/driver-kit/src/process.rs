@@ -1,23 +1,23 @@
-//! Processes, as markers name them, and the time of day.
+//! Processes, as they are in markers, and the time of day.
 
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A process, as a marker names it.
+/// A process, as it is in a marker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
     /// Its host.
     pub host: String,
-    /// The running system that its number counts in: the boot, and the container.
+    /// The system that its number belongs to: the boot, and the container.
     pub system: String,
     /// Its number.
     pub pid: u32,
-    /// When it began, in the system's own units: numbers are given again.
+    /// When it began, in units of the system: process numbers are reused.
     pub began: u64,
 }
 
 impl Process {
-    /// From the words of a marker.
+    /// From the fields of a marker.
     pub fn of(host: &str, system: &str, number: &str) -> Self {
         let (pid, began) = number.split_once(" from ").unwrap_or((number, ""));
         Self {
@@ -48,7 +48,7 @@ impl Process {
         })
     }
 
-    /// Whether it lives, where this system can tell.
+    /// Whether it runs; `None`: this system cannot determine it.
     pub fn is_alive(&self) -> Option<bool> {
         let is_local = !self.system.is_empty() && self.system == Self::this().system;
         if !is_local {
@@ -56,24 +56,24 @@ impl Process {
         }
         match began(self.pid) {
             Some(began) => Some(began == self.began),
-            // A process of another user may be hidden (proc(5), hidepid): then its
-            // heartbeat has to say.
+            // A process of another user may be hidden (proc(5), hidepid): then the
+            // heartbeat decides.
             None => (!may_be_hidden(self.pid)).then_some(false),
         }
     }
 }
 
-/// Whether there may be a process of this number though it cannot be looked at.
+/// Whether there may be a process of this number that is not visible.
 fn may_be_hidden(pid: u32) -> bool {
     let pid = i32::try_from(pid)
         .ok()
         .and_then(rustix::process::Pid::from_raw);
     let asked = pid.map(rustix::process::test_kill_process);
-    // A dead one that has not been waited for can be signalled, and be looked at.
+    // A process that has ended and was not waited for can be signalled, and is visible.
     matches!(asked, Some(Err(e)) if e != rustix::io::Errno::SRCH)
 }
 
-/// The boot and the space of process numbers; empty where the system does not say it.
+/// The boot and the namespace of process numbers; empty if the system does not have them.
 fn system_name() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let space = std::fs::read_link("/proc/self/ns/pid");
@@ -88,12 +88,12 @@ fn began(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
-    // A process that has ended and was not waited for is dead.
+    // These states are those of a process that has ended.
     let state = fields.next()?;
     (!matches!(state, "Z" | "X")).then(|| fields.nth(18)?.parse().ok())?
 }
 
-/// The time of day, for people.
+/// The time of day, for display.
 pub fn utc_now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     utc_text(since.map_or(0, |since| since.as_secs()))
@@ -141,18 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn this_process_lives_and_others_are_told_apart() {
+    fn this_process_runs_and_others_are_distinguished() {
         let this = Process::this();
         assert_eq!(this.is_alive(), Some(true));
         let earlier = Process {
             began: this.began + 1,
             ..this.clone()
         };
-        assert_eq!(
-            earlier.is_alive(),
-            Some(false),
-            "its number was given again"
-        );
+        assert_eq!(earlier.is_alive(), Some(false), "its number was reused");
         let elsewhere = Process {
             system: "another boot".to_owned(),
             ..this.clone()

@@ -1,5 +1,5 @@
-//! Run directories of the drivers that have some: one implementation of [`Driver`], over what a
-//! driver does to reach a mount point. The rules of claiming are in [`crate::claim`].
+//! Run directories: one implementation of [`Driver`] for all drivers that use them. A driver
+//! supplies the connection to a mount point. The rules of claiming are in [`crate::claim`].
 
 use crate::claim::lease::{LeaseWatch, SystemWatch};
 use crate::claim::{self as rules, ClaimRole, Emptied, RenewResult, RunDirBackend};
@@ -9,11 +9,11 @@ use filermark_engine::driver::{Claim, DriverError, LoadDriver};
 use filermark_model::plan::MountPoint;
 use filermark_model::survey::Space;
 
-/// A mount point that a driver has reached, for the blocking work around a run.
+/// A connection to a mount point, for the blocking work before and after a run.
 pub trait MountSession {
     /// A directory in it that was found.
     type Dir;
-    /// The run directory in it, as the rules of claiming see it.
+    /// Access to the run directory in it, for the rules of claiming.
     type Backend<'a>: RunDirBackend<Dir = Self::Dir>
     where
         Self: 'a;
@@ -21,32 +21,31 @@ pub trait MountSession {
     /// The run directory of a claim.
     fn backend<'a>(&'a mut self, claim: &'a Claim) -> Self::Backend<'a>;
 
-    /// What the mount point says of itself: server, limits, space. `claimed` is the run
+    /// What is known about the mount point: server, limits, space. `claimed` is the run
     /// directory that was just claimed.
     fn report(&mut self, claimed: Option<&Self::Dir>) -> ClaimReport;
 
-    /// What the file system of a claimed directory lacks; one sentence each.
+    /// Features that the file system of a claimed directory lacks; one sentence each.
     ///
     /// # Errors
-    /// It cannot be worked on at all.
+    /// It cannot be used at all.
     fn lacking(&mut self, _claim: &Claim, _dir: &Self::Dir) -> Result<Vec<String>, DriverError> {
         Ok(Vec::new())
     }
 
-    /// The space of its file system; `None`: the server does not state it.
+    /// The space of its file system; `None`: the server does not report it.
     ///
     /// # Errors
     /// It could not be asked.
     fn space(&mut self) -> Result<Option<Space>, DriverError>;
 
-    /// Ends it. `is_needed`: the run goes on working on the mount point, or something of it is
-    /// still there.
+    /// Ends it. `is_needed`: the run still uses the mount point, or its files remain there.
     fn close(&mut self, _is_needed: bool) {}
 }
 
-/// A driver that works in run directories. [`Driver`] follows from it.
+/// A driver that uses run directories. It implements [`Driver`].
 pub trait RunDirDriver: LoadDriver {
-    /// A mount point that it has reached.
+    /// A connection to a mount point.
     type Session<'a>: MountSession
     where
         Self: 'a;
@@ -54,43 +53,43 @@ pub trait RunDirDriver: LoadDriver {
     /// Its name in messages.
     fn label(&self) -> &'static str;
 
-    /// Reaches a mount point. Blocking.
+    /// Connects to a mount point. Blocking.
     ///
     /// # Errors
     /// Unreachable, refused: see [`DriverError`].
     fn reach(&self, mount: &MountPoint) -> Result<Self::Session<'_>, DriverError>;
 
-    /// The nonces of what it has claimed, if it needs them.
+    /// The nonces of its claims, if it needs them.
     fn nonces(&self) -> Option<&Nonces> {
         None
     }
 
-    /// Whether files that an earlier run left stay, and are used again.
+    /// Whether files of an earlier run are kept and used again.
     fn keeps_files(&self) -> bool {
         false
     }
 
-    /// The run directory, for people.
+    /// The run directory, for messages.
     fn run_dir_text(&self, mount: &MountPoint, claim: &Claim) -> String {
         format!("{}/{}", mount.path, claim.dir_name)
     }
 
-    /// Forgets where the run directory of a mount point is: it is about to be claimed anew, or
+    /// Forgets the location of a mount point's run directory before it is claimed again or
     /// removed.
     fn forget(&self, _mount: &MountPoint) {}
 
-    /// Notes a mount point that was claimed.
+    /// Called for a mount point that was claimed.
     fn note_claimed(&self, _mount: &MountPoint, _session: Self::Session<'_>) {}
 
-    /// Looks whether there is something that can be released.
+    /// Checks that the claim can be released.
     ///
     /// # Errors
-    /// What was claimed is out of reach, and stays.
+    /// What was claimed cannot be reached, and remains.
     fn check_release(&self, _mount: &MountPoint, _claim: &Claim) -> Result<(), DriverError> {
         Ok(())
     }
 
-    /// Reaches a mount point to renew a marker.
+    /// Connects to a mount point to renew a marker.
     ///
     /// # Errors
     /// As [`Self::reach`].
@@ -98,7 +97,7 @@ pub trait RunDirDriver: LoadDriver {
         self.reach(mount)
     }
 
-    /// Notes how a renewal ended, of which `session` is what is left.
+    /// Called after a renewal with its session.
     fn note_renewed(&self, _mount: &MountPoint, _session: Self::Session<'_>, _is_done: bool) {}
 
     /// As [`Driver::fetched`].
@@ -107,7 +106,7 @@ pub trait RunDirDriver: LoadDriver {
     }
 }
 
-/// Claims the run directory at a mount point that was reached; also gives the directory.
+/// Claims the run directory at a mount point; also returns the directory.
 ///
 /// # Errors
 /// Refused, read-only, full, not ours, in use: one sentence each.
@@ -130,7 +129,7 @@ fn claim_open<S: MountSession>(
 ) -> Result<(ClaimReport, S::Dir), DriverError> {
     let claimed = rules::claim(&mut session.backend(claim), claim, keep, watch)?;
     let lacking = session.lacking(claim, &claimed.dir).inspect_err(|_| {
-        // Nothing but the marker is in it where no other client is at work.
+        // Removed only if it contains nothing but the marker.
         if claimed.emptied == Emptied::default() {
             let rest = ReleaseScope::Rest;
             let _ = rules::release(&mut session.backend(claim), claim, rest, watch);
@@ -145,7 +144,7 @@ fn claim_open<S: MountSession>(
 /// Removes the marker and the run directory, and what is ours in it.
 ///
 /// # Errors
-/// The server refused, or the directory belongs to another run by now; names what stays.
+/// The server refused, or the directory now belongs to another run; names what remains.
 pub fn release_in<S: MountSession>(
     session: &mut S,
     claim: &Claim,
@@ -158,7 +157,7 @@ pub fn release_in<S: MountSession>(
     released
 }
 
-/// The error of a mount point that could not be reached to remove its run directory.
+/// The error that a mount point could not be reached, so that its run directory remains.
 pub fn stays(mut error: DriverError, run_dir: &str) -> DriverError {
     error.advice = match error.advice.is_empty() {
         true => format!("{run_dir} stays"),

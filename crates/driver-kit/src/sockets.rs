@@ -1,21 +1,21 @@
-//! The loop of socket drivers: many procs, few threads, no waiting. Generic over the protocol.
+//! The event loop of socket drivers: many procs on few threads. Generic over the protocol.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | `protocol` | [`WireProtocol`]: what a protocol supplies |
-//! | `calls`, `ops` | the tables of what is under way: calls by id, connection and age; operations |
-//! | `state` | clock, timers, the wish to stop, completions |
-//! | `settings` | how connections and replies are waited for |
-//! | `shard` | [`Shard`]: the loop, which is the engine's `ShardDriver` |
-//! | `stream`, `datagram` | one connection over TCP: made when it is needed, made anew when it breaks; one UDP socket |
-//! | `late` | when replies are late, and what follows |
+//! | `calls`, `ops` | the tables of calls under way (by id, connection and age) and of operations |
+//! | `state` | clock, timers, requests to stop, completions |
+//! | `settings` | timeouts of connections and replies |
+//! | `shard` | [`Shard`]: the loop, which implements the engine's `ShardDriver` |
+//! | `stream`, `datagram` | a TCP connection, which is made when it is needed and made again when it breaks; a UDP socket |
+//! | `late` | when replies are late, and what happens then |
 //! | `assign` | which procs use which connections |
 //!
-//! A request becomes an operation and calls in the queue of a connection; a flush encodes what
-//! is queued and hands it over in one write per connection. The state of a protocol holds the
-//! tables, so that it makes calls and judges replies without a socket at hand; the loop holds
-//! the connections. Nothing is allocated per operation once the tables have grown to what is
-//! under way at once, and no call of the loop to the protocol is dynamic.
+//! A request becomes an operation and calls in the queue of a connection; a flush encodes the
+//! queue and sends it in one write per connection. The state of a protocol has the tables, so
+//! that it makes calls and judges replies without a socket; the loop has the connections. Once
+//! the tables have grown to the number of operations under way, nothing is allocated per
+//! operation, and the loop makes no dynamic calls to the protocol.
 
 mod assign;
 mod calls;
@@ -41,11 +41,11 @@ pub use state::LoopState;
 
 use std::ops::DerefMut;
 
-/// An entry of a table: what the loop keeps of it, inside of what the protocol keeps.
+/// An entry of a table: the fields of the loop inside of a type of the protocol.
 pub trait Entry<Base>: From<Base> + DerefMut<Target = Base> {}
 impl<Base, T: From<Base> + DerefMut<Target = Base>> Entry<Base> for T {}
 
-/// Lets the fields of `base` be used as those of the type that has it.
+/// Makes the fields of `base` accessible on the type that contains it.
 #[macro_export]
 macro_rules! extends {
     ($whole:ty, $base:ty) => {

@@ -1,5 +1,5 @@
-//! A driver as the list of drivers has it: its name, and the functions by which the rest of
-//! the program reaches it.
+//! An entry of the list of drivers: the name of a driver, and the functions that the rest
+//! of the program calls.
 
 use crate::driver::Driver;
 use crate::survey::{Survey, Surveyed};
@@ -8,20 +8,20 @@ use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{DriverPlan, MountPoint};
 use std::sync::Arc;
 
-/// A driver. The functions give `None` for a plan of another driver.
+/// A driver. The functions return `None` for a plan of another driver.
 #[derive(Debug)]
 pub struct DriverSpec {
-    /// Its name, as plans and records have it.
+    /// Its name in plans and records.
     pub name: &'static str,
-    /// Makes it, with the settings of a plan. Nothing is reached yet.
+    /// Makes it, with the settings of a plan. Does not connect.
     pub open: fn(&DriverPlan) -> Option<Arc<dyn Driver>>,
-    /// Looks at what a plan works on, before a run. Nothing is left behind.
+    /// Inspects the mount points of a plan before a run. Leaves no files behind.
     pub survey: SurveyFn,
     /// Runs the checks of its protocol. Absent: there is no protocol to check.
     pub validate: Option<ValidateFn>,
 }
 
-/// Looks at mount points with the settings of a plan.
+/// Inspects mount points with the settings of a plan.
 pub type SurveyFn = fn(&DriverPlan, &Survey<'_>) -> Option<Surveyed>;
 
 /// Runs checks with the settings of a plan.
@@ -29,11 +29,11 @@ pub type ValidateFn = fn(&DriverPlan, Validate<'_>) -> Option<Validated>;
 
 /// What is to be validated, and how.
 pub struct Validate<'a> {
-    /// Where.
+    /// The mount point.
     pub mount: &'a MountPoint,
     /// The directory that is claimed for it.
     pub claim: &'a Claim,
-    /// How thorough.
+    /// How many checks are run.
     pub level: Level,
     /// Ends it after the present check when raised.
     pub stop: &'a StopFlag,
@@ -41,7 +41,7 @@ pub struct Validate<'a> {
     pub sink: &'a mut dyn FnMut(&CheckResult),
 }
 
-/// What came of a validation.
+/// The result of a validation.
 #[derive(Debug)]
 pub struct Validated {
     /// The results; or why nothing could be checked.

@@ -1,4 +1,5 @@
-//! A look at what a plan works on, before a run: what a driver is asked, and what it finds.
+//! The inspection of a plan's mount points before a run: the request to a driver, and the
+//! result.
 
 use crate::claim::report::ClaimReport;
 use filermark_engine::name::MARKER;
@@ -7,20 +8,20 @@ use filermark_model::survey::{MountInfo, ServerInfo, ServiceInfo};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long all mounts or servers together may take.
+/// Time limit for all mounts or servers together.
 pub const SURVEY_MAX: Duration = Duration::from_secs(60);
 
-/// What is to be looked at.
+/// What to inspect.
 #[derive(Clone, Copy, Debug)]
 pub struct Survey<'a> {
     /// The mount points of a client, each once.
     pub mounts: &'a [MountPoint],
     /// Name of the run's directory below them.
     pub dir_name: &'a str,
-    /// Whether to log in to servers that want a user.
+    /// Whether to log in to servers that require a user.
     pub log_in: bool,
-    /// Says why no file can be made in a directory of this host; `None`: one was made and
-    /// removed again.
+    /// Returns why no file can be made in a directory of this host; `None`: one was made and
+    /// removed.
     pub unwritable: fn(&str) -> Option<String>,
 }
 
@@ -31,18 +32,18 @@ pub struct Surveyed {
     pub mounts: Vec<MountInfo>,
     /// Servers, in the order of their first mount point.
     pub servers: Vec<ServerInfo>,
-    /// What each mount point that could be reached says of itself, as for a claim.
+    /// What is known about each mount point that could be reached, as for a claim.
     pub reports: Vec<MountReport>,
 }
 
-/// What a mount point says of itself.
+/// What is known about a mount point.
 #[derive(Debug)]
 pub struct MountReport {
-    /// Which one.
+    /// The mount point.
     pub mount: MountPoint,
-    /// An earlier run has left files that this one may use again.
+    /// Whether an earlier run has left files that this one may use again.
     pub is_kept: bool,
-    /// What it says.
+    /// The report.
     pub report: ClaimReport,
 }
 
@@ -58,7 +59,7 @@ pub fn by_host(mounts: &[MountPoint]) -> Vec<Vec<MountPoint>> {
     groups
 }
 
-/// A server that took longer than [`SURVEY_MAX`]; `service` is the one that it is asked for.
+/// The result for a server that took longer than [`SURVEY_MAX`] for `service`.
 pub fn late(host: &str, service: &str) -> ServerInfo {
     ServerInfo {
         host: host.to_owned(),
@@ -66,7 +67,7 @@ pub fn late(host: &str, service: &str) -> ServerInfo {
             name: service.into(),
             address: String::new(),
             connected_us: Err(format!(
-                "{host} did not answer all questions within {} s",
+                "{host} did not answer all requests within {} s",
                 SURVEY_MAX.as_secs()
             )),
         }],
@@ -74,8 +75,8 @@ pub fn late(host: &str, service: &str) -> ServerInfo {
     }
 }
 
-/// Whether an earlier run has left files that this one may use again. To be asked
-/// before the directory is claimed.
+/// Whether an earlier run has left files that this one may use again. To be called before
+/// the directory is claimed.
 pub fn is_kept(driver: &DriverPlan, mount: &MountPoint, dir_name: &str) -> bool {
     let facts = driver.facts();
     if facts.target != Target::Mounted || !facts.reuses_kept {

@@ -1,9 +1,8 @@
-//! What drivers count beside the operations themselves, by the declarations of their
-//! counters.
+//! The drivers' counters of other things than operations.
 
 use std::collections::BTreeMap;
 
-/// Adds what is not zero to `into` under its name, and begins anew.
+/// Adds the counts that are not zero to `into` under their names, and resets them.
 pub fn take_counts<'a>(
     names: impl IntoIterator<Item = &'a str>,
     counts: &mut [u64],

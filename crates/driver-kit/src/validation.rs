@@ -1,9 +1,9 @@
-//! What a protocol's checks found, and its text for people: the same for every protocol.
+//! The results of a protocol's checks, and their text: the same for every protocol.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-/// How thorough (`-v LEVEL` of the classical manual: 1 or 2).
+/// How many checks are run (`-v LEVEL` of the classical manual: 1 or 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Stops at the first failure.
@@ -12,23 +12,23 @@ pub enum Level {
     All,
 }
 
-/// How a check came out.
+/// The verdict of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As the specification demands.
+    /// As the specification requires.
     Pass,
-    /// Otherwise.
+    /// Not as the specification requires.
     Fail {
-        /// What should have been.
+        /// The expected result.
         expected: String,
-        /// What was.
+        /// The actual result.
         got: String,
-        /// Where it is written.
+        /// The section of the specification.
         section: String,
     },
-    /// It could not be tried.
+    /// It could not be run.
     Skipped {
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
@@ -40,13 +40,13 @@ pub struct CheckResult {
     pub id: &'static str,
     /// The procedure or operation it is about: "LOOKUP".
     pub procedure: &'static str,
-    /// The dialect it was tried with, where a protocol has several: "3.1.1".
+    /// The dialect it was run with, if a protocol has several: "3.1.1".
     pub dialect: Option<&'static str>,
-    /// What is right, in a few words.
+    /// What is expected, in a few words.
     pub title: &'static str,
-    /// How it came out.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What else was seen: choices that are left to the server.
+    /// Further observations: what the specification leaves to the server.
     pub notes: Vec<String>,
     /// How long it took.
     pub elapsed: Duration,
@@ -58,7 +58,7 @@ impl CheckResult {
         matches!(self.verdict, Verdict::Fail { .. })
     }
 
-    /// One line, and further ones (each beginning with blanks) for reasons and notes.
+    /// One line, and more lines (each beginning with blanks) for reasons and notes.
     pub fn render_text(&self) -> String {
         let word = match self.verdict {
             Verdict::Pass => "pass",
@@ -99,13 +99,13 @@ pub struct Report {
     pub protocol: &'static str,
     /// The mount point.
     pub mount: String,
-    /// What the server is and says of itself: name, value.
+    /// What is known about the server: name, value.
     pub server_facts: Vec<(String, String)>,
-    /// How thorough it was.
+    /// How many checks were run.
     pub level: Level,
     /// The checks that ran, in order.
     pub results: Vec<CheckResult>,
-    /// Why it ended before its end, if it did: somebody's wish, or the server's.
+    /// Why it ended early, if it did: a request, or the server.
     pub cut_short: Option<String>,
     /// Why the run's directory could not be removed, if so.
     pub leftovers: Option<String>,
@@ -133,7 +133,7 @@ impl Report {
         }
     }
 
-    /// Checks that came out well.
+    /// Checks that passed.
     pub fn passed_count(&self) -> usize {
         self.count(|verdict| *verdict == Verdict::Pass)
     }
@@ -143,12 +143,12 @@ impl Report {
         self.count(|verdict| matches!(verdict, Verdict::Fail { .. }))
     }
 
-    /// Checks that could not be tried.
+    /// Checks that could not be run.
     pub fn skipped_count(&self) -> usize {
         self.count(|verdict| matches!(verdict, Verdict::Skipped { .. }))
     }
 
-    /// Whether nothing failed, everything ran and nothing stays: what the exit code tells.
+    /// Whether nothing failed, everything ran and nothing remains. Decides the exit code.
     pub fn is_success(&self) -> bool {
         self.failed_count() == 0 && self.cut_short.is_none() && self.leftovers.is_none()
     }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_shows_what_was_expected_and_where_that_is_written() {
+    fn a_failure_shows_what_was_expected_and_the_section() {
         let failure = Verdict::Fail {
             expected: "LOOKUP: NFS3ERR_NOENT".to_owned(),
             got: "NFS3_OK".to_owned(),

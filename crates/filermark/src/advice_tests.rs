@@ -1,5 +1,5 @@
-//! Every `filermark ...` command that a message, a help text or a page advises exists:
-//! its subcommand, and each of its options.
+//! Checks that every `filermark ...` command in a message, a help text or a page exists: its
+//! subcommand, and each of its options.
 
 use crate::cli::Cli;
 use clap::{Command, CommandFactory};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A command that is advised somewhere.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Advice {
-    /// The words behind `filermark`, up to the end of the command.
+    /// The words after `filermark`, up to the end of the command.
     words: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ fn commands(line: &str) -> Vec<Advice> {
     for (at, name) in line.match_indices("filermark ") {
         let before = line[..at].chars().next_back();
         let rest = &line[at + name.len()..];
-        // Not a part of another word or a directory, no bytes of a protocol, no package of cargo.
+        // Not a part of another word or a directory, not bytes of a protocol, not a package of cargo.
         let is_part = before.is_some_and(|c| c.is_alphanumeric() || "-_.".contains(c));
         let others = ["b\"", "~/.cache/", "-p "];
         if is_part || rest.starts_with(' ') || others.iter().any(|o| line[..at].ends_with(o)) {
@@ -100,7 +100,7 @@ fn has_short(command: &Command, short: char) -> bool {
     })
 }
 
-/// All files below a folder with this end of their names.
+/// All files below a folder with this ending of their names.
 fn files_below(folder: &Path, end: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder of the source tree") {
         let path = entry.expect("an entry").path();
@@ -112,8 +112,8 @@ fn files_below(folder: &Path, end: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of a source file that are not its tests'; a string that goes on behind a
-/// backslash at the end of its line is one line.
+/// The lines of a source file without its tests; a string that continues after a backslash at
+/// the end of a line is one line.
 fn text_of_source(text: &str) -> String {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut joined = String::new();

@@ -1,9 +1,7 @@
-//! A page as PDF, by the print path of a browser that this host has.
+//! Prints a page to PDF with a browser of this host.
 //!
-//! Browsers lay pages out for paper better than any library does; the report's style
-//! sheet has rules for it. The browser gets a profile of its own that is removed
-//! afterwards, no network, and a limit of time. The crate `report` starts no
-//! processes; that is why this is here.
+//! The report's style sheet has rules for paper. The browser gets a temporary profile, no
+//! network, and a time limit. The crate `report` starts no processes, so this is here.
 
 use filermark_model::text::sanitize;
 use std::ffi::OsString;
@@ -14,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// The variable that names the browser.
 pub const VARIABLE: &str = "FILERMARK_BROWSER";
-/// What browsers that can print without a screen are called.
+/// Names of browsers that can print without a screen.
 const NAMES: [&str; 6] = [
     "chromium",
     "chromium-browser",
@@ -23,17 +21,17 @@ const NAMES: [&str; 6] = [
     "chrome",
     "microsoft-edge",
 ];
-/// How long one may take: a busy machine starts it in some ten seconds.
+/// Time limit of a browser: on a busy machine it starts in some ten seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 /// Interval at which its exit is polled.
 const LOOK: Duration = Duration::from_millis(50);
-/// Characters of its output that a message quotes at most.
+/// The most characters of its output that a message quotes.
 const REPORTED_MAX: usize = 300;
 
 /// The page printed to PDF, by `program` or the first browser that is found.
 ///
 /// # Errors
-/// There is no browser, or it does not print: a sentence with what to try.
+/// There is no browser, or it does not print; the message states what to try.
 pub fn pdf(page: &str, program: Option<&Path>) -> Result<Vec<u8>, String> {
     let program = match program {
         Some(program) => program.to_owned(),
@@ -75,7 +73,7 @@ pub fn pdf(page: &str, program: Option<&Path>) -> Result<Vec<u8>, String> {
     let last = output_text
         .lines()
         .rfind(|l| !l.trim().is_empty())
-        .unwrap_or("it says nothing");
+        .unwrap_or("it printed no message");
     let last = sanitize(last, REPORTED_MAX);
     Err(format!(
         "{name} printed nothing ({status}): {last}; print the HTML report by hand, or name another browser: --browser or {VARIABLE}"
@@ -100,7 +98,7 @@ fn arguments(own: &Path, source: &Path, out: &Path) -> Vec<OsString> {
         "--no-first-run",
         "--no-default-browser-check",
         "--no-pdf-header-footer",
-        // No name is found, and no address is reached without one of these.
+        // No names are resolved, and no addresses are reached without these.
         "--host-resolver-rules=MAP * ~NOTFOUND",
         "--proxy-server=127.0.0.1:9",
     ]
@@ -127,12 +125,12 @@ fn find(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf, Stri
     let mut there = all.filter(|program| program.is_file());
     there.next().ok_or_else(|| {
         format!(
-            "no browser is here that could print the report: install chromium, name one (--browser or {VARIABLE}), or print the HTML report (-f html) by hand"
+            "no browser was found that can print the report: install chromium, name one (--browser or {VARIABLE}), or print the HTML report (-f html) by hand"
         )
     })
 }
 
-/// Waits for its end; `None`: it did not come in time.
+/// Waits for its end; `None`: it took too long.
 fn wait(child: &mut Child, limit: Duration) -> Option<std::process::ExitStatus> {
     let until = Instant::now() + limit;
     loop {
@@ -144,7 +142,7 @@ fn wait(child: &mut Child, limit: Duration) -> Option<std::process::ExitStatus> 
     }
 }
 
-/// Ends what is left of it: its helpers are of its group.
+/// Ends its remaining processes, which are in its group.
 fn end_group(child: &mut Child) {
     if let Some(pid) = i32::try_from(child.id())
         .ok()

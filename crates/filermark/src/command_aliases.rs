@@ -1,9 +1,9 @@
-//! Commands of the older generations' tools, answered with the one to type here. Asked only
+//! Commands of the older generations' tools: the answer is the command of this program. Used only
 //! after the command line was refused. For users: docs/src/howto/from-older-tools.md.
 
 use filermark_model::text::{one_line, shell_quote};
 
-/// What to type instead of a command line that was refused, if it is one of theirs.
+/// The command to type instead, if the refused command line is one of theirs.
 pub fn hint(words: &[String]) -> Option<String> {
     let words: Vec<String> = words.iter().map(|word| one_line(word)).collect();
     let words = match words.first().map(String::as_str) {
@@ -52,7 +52,7 @@ fn instead(first: &str, command: &str) -> String {
     format!("for {first} type: {command}")
 }
 
-/// A subcommand with the same words.
+/// A subcommand with the same arguments.
 fn command(subcommand: &str, words: &[String]) -> String {
     words
         .iter()
@@ -117,7 +117,7 @@ fn manager(first: &str, rest: &[String]) -> String {
     lines.join("\n")
 }
 
-/// What to do with the definitions of -b: the XML of 2014 is converted, the YAML of 2020 not.
+/// What to do with the definitions of -b: XML of 2014 can be converted, YAML of 2020 cannot.
 fn definitions(file: &str) -> String {
     let lower = file.to_ascii_lowercase();
     match lower.ends_with(".yml") || lower.ends_with(".yaml") {
@@ -160,7 +160,7 @@ fn level(rest: &[String]) -> Option<String> {
     let others: Vec<String> = others.map(|(_, word)| word.clone()).collect();
     let text = command("validate", &others);
     Some(format!(
-        "-v with a level validates the protocol, which is a command of its own: {text} -v {level}"
+        "-v with a level validates the protocol, which is a separate command: {text} -v {level}"
     ))
 }
 
@@ -215,7 +215,7 @@ mod tests {
             ),
             (
                 "run -r rc -s x -v 2",
-                "own: filermark validate -r rc -s x -v 2",
+                "command: filermark validate -r rc -s x -v 2",
             ),
         ] {
             let output_text = asked(line).unwrap_or_else(|| panic!("{line}"));

@@ -1,7 +1,7 @@
-//! What a composite run says on stderr: netmist's console (manual N and slides E), text
-//! by text as things happen. The texts are [`filermark_results::console`]'s.
+//! The console output of a composite run on stderr: that of netmist (manual N and slides E). The
+//! texts come from [`filermark_results::console`].
 //!
-//! Nothing here looks at a clock or prints: [`Console::on_progress`] gives the text.
+//! This module does not read a clock and does not print: [`Console::on_progress`] returns the text.
 
 use filermark_model::{LoadPoint, RunPlan};
 use filermark_prime::Progress;
@@ -13,7 +13,7 @@ use filermark_results::{Environment, Phase, RunRecord, Timestamp, console};
 pub struct Console {
     plan: RunPlan,
     dir: String,
-    /// Whether the latency bands are wanted (`-N`).
+    /// Whether to show the latency bands (`-N`).
     bands: bool,
     /// The client hosts that are ready.
     hosts: Vec<Environment>,
@@ -21,8 +21,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// The console of this plan, whose results go to `dir`; `None`: it is no
-    /// composite, and netmist's words would not fit.
+    /// The console of this plan, whose results go to `dir`; `None`: it is not a composite.
     pub fn new(plan: &RunPlan, dir: &str, bands: bool) -> Option<Self> {
         plan.benchmark.composite()?;
         Some(Self {
@@ -34,7 +33,7 @@ impl Console {
         })
     }
 
-    /// What is to be printed now, whole lines; empty: nothing.
+    /// The lines to print now; empty: none.
     pub fn on_progress(&mut self, progress: &Progress<'_>, now: Timestamp) -> String {
         match progress {
             Progress::PhaseBegan { point, phase, .. } => self.phase(*point, *phase, now),

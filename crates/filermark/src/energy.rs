@@ -1,5 +1,5 @@
-//! What the command line has of the energy subtree, with the feature `energy` and without:
-//! without it, runs have no option `--energy`, and nothing goes on beside them.
+//! The interface of the command line to the energy subcommands, with and without the feature
+//! `energy`: without it, runs have no option `--energy` and collect no energy data.
 
 #[cfg(not(feature = "energy"))]
 pub use disabled::*;
@@ -38,7 +38,7 @@ mod disabled {
     /// No templates.
     pub const TEMPLATES: Shipped = &[];
 
-    /// What goes on beside a run: nothing.
+    /// The energy data of a run: none.
     #[derive(Clone, Debug, Default, Args)]
     pub struct CompanionArgs {}
 

@@ -1,8 +1,8 @@
-//! The events of a run for other programs (`--events`): what the live view shows, as
-//! JSON lines that a published schema describes.
+//! The events of a run for other programs (`--events`): the contents of the live view, as JSON
+//! lines with a published schema.
 //!
-//! [`Events`] makes them of a run's progress, [`event`] declares them, `sink` writes them
-//! for their reader. Nothing here may delay or end a run.
+//! [`Events`] makes them from a run's progress, [`event`] declares them, `sink` writes them. This
+//! must not delay or end a run.
 
 mod event;
 mod sink;
@@ -25,28 +25,28 @@ pub use sink::Target;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// `tasks` come at most so often.
+/// Shortest interval of `tasks` events.
 const TASKS_EVERY: Duration = Duration::from_secs(1);
 
-/// Writes what goes on as events.
+/// Writes the progress as events.
 pub struct Events {
     sink: EventWriter,
     facts: Facts,
     seq: u64,
     began: Instant,
-    /// The load point and the phase that go on.
+    /// The present load point and phase.
     point: Option<u32>,
     phase: Option<Phase>,
-    /// Sums of tasks that were not written yet, and when the last ones were.
+    /// Sums of tasks that were not written yet, and when the last ones were written.
     tasks: Option<(u64, u64)>,
     tasks_written: Option<Instant>,
 }
 
 /// How a run ended, for the last event.
 pub struct RunEnd<'a> {
-    /// `None`: there is not even a record.
+    /// `None`: there is no record.
     pub record: Option<&'a RunRecord>,
-    /// What went wrong after it, or why there is no record.
+    /// The error after it, or why there is no record.
     pub reason: Option<String>,
     /// The exit code.
     pub exit_code: u8,
@@ -57,10 +57,10 @@ pub struct RunEnd<'a> {
 }
 
 impl Events {
-    /// Opens the way to the reader.
+    /// Opens the output.
     ///
     /// # Errors
-    /// It cannot be opened, or has no reader: a sentence.
+    /// It cannot be opened, or has no reader.
     pub fn open(target: &Target, facts: Facts) -> Result<Self, String> {
         Ok(Self {
             sink: EventWriter::open(target)?,
@@ -107,7 +107,7 @@ impl Events {
         self.write(&Event::RunBegan(began));
     }
 
-    /// Takes in one step of the run.
+    /// Handles one step of the run.
     pub fn on_progress(&mut self, progress: &Progress<'_>) {
         if let Progress::Tasks { task_count, bytes } = progress {
             self.tasks = Some((*task_count, *bytes));
@@ -184,7 +184,7 @@ impl Events {
         let measured = second.success_count > 0;
         Some(Second {
             point: self.point?,
-            // Those of WARMUP may come when RUN has begun.
+            // Seconds of WARMUP may arrive when RUN has begun.
             phase: match second.second {
                 0.. => Phase::Run,
                 _ => Phase::Warmup,
@@ -216,7 +216,7 @@ impl Events {
     /// The last event. Returns a remark about the output, if there is one.
     ///
     /// # Errors
-    /// The events could not be written: a sentence. A reader that has gone is no error.
+    /// The events could not be written. A reader that has closed the output is no error.
     pub fn end(mut self, end: RunEnd<'_>) -> Result<Option<String>, String> {
         self.write_tasks();
         let outcome = end.record.map(|record| match &record.end {
@@ -233,7 +233,7 @@ impl Events {
         let outcome = match (outcome, &reason) {
             (Some(Outcome::Interrupted), _) => Ending::Interrupted,
             (Some(Outcome::Complete), None) => Ending::Complete,
-            // Stopped before there was a record.
+            // Stopped before the record was made.
             (None, _) if end.exit_code > 128 => Ending::Interrupted,
             _ => Ending::Failed,
         };
@@ -254,7 +254,7 @@ impl Events {
         self.sink.close()
     }
 
-    /// What has gone wrong on the way to the reader, once.
+    /// The error of the output, once.
     pub fn take_write_error(&mut self) -> Option<String> {
         self.sink.take_write_error()
     }
@@ -271,7 +271,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// An event as a line; `None`, should it ever not fit into JSON.
+/// An event as a line; `None`: it cannot be encoded as JSON.
 fn line(event: &Event, seq: u64, at: jiff::Timestamp) -> Option<String> {
     let line = Line {
         kind: event.kind(),

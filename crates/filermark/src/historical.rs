@@ -1,5 +1,5 @@
-//! `--historical[=FILE]`: the historical systems that are shown beside a run, the shipped ones
-//! or those of a file.
+//! `--historical[=FILE]`: the historical systems that are shown with a run, the built-in ones or
+//! those of a file.
 
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::files::read_limited;
@@ -7,10 +7,10 @@ use filermark_results::Historical;
 use filermark_results::historical::BYTES_MAX;
 use std::path::PathBuf;
 
-/// What the option asks for; `None`: it was not given.
+/// The systems; `None`: the option was not given.
 ///
 /// # Errors
-/// The file cannot be read, or is no table of systems.
+/// The file cannot be read, or is not a table of systems.
 pub fn read(option: &Option<Option<PathBuf>>) -> Result<Option<Historical>, CommandError> {
     let Some(file) = option else {
         return Ok(None);
@@ -21,7 +21,7 @@ pub fn read(option: &Option<Option<PathBuf>>) -> Result<Option<Historical>, Comm
     let usage = |reason: String| CommandError::Usage(vec![reason]);
     let bytes = read_limited(file, BYTES_MAX).map_err(usage)?;
     let name = file.display().to_string();
-    let text = String::from_utf8(bytes).map_err(|_| usage(format!("{name}: this is no text")))?;
+    let text = String::from_utf8(bytes).map_err(|_| usage(format!("{name}: not UTF-8 text")))?;
     let systems = Historical::parse(&name, &text);
     systems.map(Some).map_err(|e| usage(e.to_string()))
 }

@@ -1,5 +1,4 @@
-//! What was done to client hosts: progress on stderr, and at the end a table or JSON
-//! on stdout.
+//! Work on client hosts: progress on stderr, and at the end a table or JSON on stdout.
 
 use crate::cli::OutputArgs;
 use crate::stdout;
@@ -14,7 +13,7 @@ use std::io::{IsTerminal, Write as _};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How often the line on a terminal may change.
+/// Shortest interval of updates of the line on a terminal.
 const RENEW: Duration = Duration::from_millis(200);
 
 /// Shows the progress of the hosts.
@@ -22,13 +21,13 @@ pub struct HostTable {
     terminal: bool,
     host_count: usize,
     over_count: usize,
-    /// Bytes on their way, and all of them, by host.
+    /// Bytes sent, and all bytes, by host.
     sending: HashMap<String, (u64, u64)>,
     renewed: Option<Instant>,
 }
 
 impl HostTable {
-    /// For work on so many hosts.
+    /// For work on this number of hosts.
     pub fn new(host_count: usize) -> Self {
         Self {
             terminal: std::io::stderr().is_terminal(),
@@ -39,7 +38,7 @@ impl HostTable {
         }
     }
 
-    /// Takes in one step of a host.
+    /// Handles one step of a host.
     pub fn on_step(&mut self, host: &HostPlan, step: HostStep) {
         match step {
             HostStep::Inspecting | HostStep::Ending => {}
@@ -63,7 +62,7 @@ impl HostTable {
         self.renew();
     }
 
-    /// Leaves a clean line behind.
+    /// Clears the line.
     pub fn rest(&mut self) {
         if self.renewed.take().is_some() {
             filermark_cli_kit::stderr_text!("\r\x1b[K");
@@ -95,7 +94,7 @@ impl HostTable {
     }
 }
 
-/// Prints the result, a table or JSON with `more` in it; gives the exit code.
+/// Prints the result, a table or JSON with `more` in it; returns the exit code.
 pub fn print(
     hosts: &[HostOutcome],
     more: Value,

@@ -1,8 +1,7 @@
 //! The live view of a run: a small block at the bottom of the terminal.
 //!
-//! [`ViewState`] is a pure model that takes what goes on and gives lines of text for a width
-//! and a time; [`filermark_cli_kit::view`] draws them. Knows no agent, no file and no exit
-//! code.
+//! [`ViewState`] is a pure model that gets the progress and returns lines of text for a width and
+//! a time; [`filermark_cli_kit::view`] draws them. It does not use agents, files or exit codes.
 
 mod content;
 mod draw;

@@ -1,4 +1,4 @@
-//! A copy of the progress output, beside the results (netmist's `-l`).
+//! A copy of the progress output in a file (netmist's `-l`).
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ impl LogCopy {
     /// A new file of this name; an older one is replaced.
     ///
     /// # Errors
-    /// It cannot be made: a sentence.
+    /// It cannot be made.
     pub fn create(path: &Path) -> Result<Self, String> {
         let file = File::create(path).map_err(|e| explain(path, &e))?;
         Ok(Self {
@@ -23,7 +23,7 @@ impl LogCopy {
         })
     }
 
-    /// Adds a text. Gives a sentence, once, when that fails.
+    /// Adds a text. Returns a message, once, when that fails.
     pub fn add(&mut self, text: &str) -> Option<String> {
         let (file, path) = self.open.as_mut()?;
         let failure = file.write_all(text.as_bytes()).err()?;

@@ -1,8 +1,8 @@
-//! The binary: glue only, one small file per subcommand.
+//! The binary, with one small file per subcommand.
 //!
 //! Results go to stdout, progress and diagnostics to stderr. Exit codes: 0 success;
 //! 1 the run, the server or a test failed; 2 the command line or the rc file is wrong;
-//! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts;
+//! 3 a comparison has a verdict of `--fail-on`; 4 a run of which no load point counts;
 //! 130, 143 interrupted.
 
 // The pages advise commands of `energy`, too.

@@ -1,5 +1,5 @@
-//! The table of outputs of the whole program: what `run`, `report`, `bundle` and `verify`
-//! create and read, with the texts of help and documentation.
+//! The table of outputs of the whole program: the files that `run`, `report`, `bundle` and `verify`
+//! create and read, with the texts for help and documentation.
 
 use crate::energy;
 use filermark_results::output::{Origin, Output, OutputTable};
@@ -17,7 +17,7 @@ pub const TABLE: OutputTable<'static> = OutputTable(&[
 pub fn help() -> String {
     let of = |origin| {
         let rows = TABLE.iter().filter(|output| output.origin == origin);
-        // What lies in a folder of its own is not named one by one.
+        // Files in separate folders are not listed one by one.
         let rows = rows.filter(|output| !output.pattern.contains('/') || is_dir(output));
         let names = rows.map(|output| example(output, "SUFFIX"));
         names.collect::<Vec<_>>().join(", ")
@@ -35,7 +35,7 @@ pub fn help() -> String {
     )
 }
 
-/// The name of a file; of several the first one.
+/// The name of a file; the first one, if there are several.
 fn example(output: &Output, suffix: &str) -> String {
     // The first piece of an interrupted run has no number, so the next one is the second.
     let number = match output.pattern.contains("{client}") {
@@ -60,7 +60,7 @@ mod tests {
         root.join(page)
     }
 
-    /// The rows of an origin as the documentation has them.
+    /// The rows of an origin, for the documentation.
     fn table_of(origin: Origin) -> String {
         let mut out = "| File | Contents | For |\n|---|---|---|\n".to_owned();
         let rows = TABLE.iter().filter(|output| output.origin == origin);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_told_apart_by_their_names() {
+    fn rows_are_identified_by_their_names() {
         for output in TABLE.iter() {
             let name = output.numbered("mine", 1, "VDA2");
             let found = TABLE.of_name(&name).map(|found| found.pattern);

@@ -13,15 +13,15 @@ use filermark_prime::Progress;
 use filermark_results::Timestamp;
 use std::time::{Duration, Instant};
 
-/// How often the view shows what goes on beside the run.
+/// How often the view shows the energy data.
 const SEEN_EVERY: Duration = Duration::from_millis(500);
-/// And where there is none.
+/// How often without the view.
 const REPORTED_EVERY: Duration = Duration::from_secs(30);
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgressStyle {
-    /// A live view, where stderr is a terminal that can show one.
+    /// A live view, if stderr is a suitable terminal.
     pub view: bool,
     /// No colours (`--no-color`).
     pub no_color: bool,
@@ -37,12 +37,12 @@ pub struct ProgressReporter {
     copy: LogCopy,
     clients: ClientCountNotice,
     silence: SilenceNotice,
-    /// When what goes on beside the run was last shown.
+    /// When the energy data were last shown.
     seen: Option<Instant>,
 }
 
 impl ProgressReporter {
-    /// For a run. What stays on the screen goes to `copy` too.
+    /// For a run. Permanent lines also go to `copy`.
     pub fn new(
         facts: Facts,
         style: ProgressStyle,
@@ -67,7 +67,7 @@ impl ProgressReporter {
         }
     }
 
-    /// Takes in one step of the run.
+    /// Handles one step of the run.
     pub fn on_progress(&mut self, progress: &Progress<'_>) {
         if let Some(console) = &mut self.console {
             let text = console.on_progress(progress, Timestamp::now());
@@ -108,7 +108,7 @@ impl ProgressReporter {
         }
     }
 
-    /// Shows what goes on beside the run, where it is time to; `status` is called only then.
+    /// Shows the energy data if that is due; `status` is called only then.
     pub fn beside(&mut self, status: impl FnOnce() -> Box<dyn Status>) {
         let now = Instant::now();
         let every = match self.view {
@@ -136,13 +136,13 @@ impl ProgressReporter {
         self.view = None;
     }
 
-    /// A line that stays.
+    /// Prints a permanent line.
     pub fn line(&mut self, text: &str) {
         let text = format!("{text}\n");
         self.text(&text, &text);
     }
 
-    /// Whole lines that stay, or none; the copy has them without colours.
+    /// Prints permanent lines; the copy has them without colours.
     fn text(&mut self, shown: &str, plain: &str) {
         if shown.is_empty() {
             return;
@@ -154,14 +154,14 @@ impl ProgressReporter {
     }
 }
 
-/// When a plain line about a silent server is due: after some seconds without a reply,
-/// each time after twice as many, and when it answers again.
+/// Decides when a plain line about a silent server is due: after some seconds without a reply,
+/// then each time after twice as many, and when it answers again.
 #[derive(Debug, Default)]
 struct SilenceNotice {
     seconds: u32,
     /// Seconds at which it is reported next.
     due: u32,
-    /// Operations are system calls that block: no server is given up.
+    /// Operations are system calls that block, so that the run never gives up.
     blocks: bool,
 }
 
@@ -207,8 +207,8 @@ impl SilenceNotice {
     }
 }
 
-/// When a plain line about the clients is due: when all are there, and when some are
-/// lost. One client alone is there, or there is no run.
+/// Decides when a plain line about the clients is due: when all are connected, and when some are
+/// lost. With a single client no line is needed.
 #[derive(Debug, Default)]
 struct ClientCountNotice {
     reported: usize,
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_is_reported_with_it() {
+    fn open_operations_are_reported_with_it() {
         let mut silence = SilenceNotice::default();
         let second = Interval {
             open_count: 16,
@@ -272,7 +272,7 @@ mod tests {
         let output_text = output_text.expect("a line");
         let want = "no reply for 5 s, 16 operations open, oldest 5 s; if the server";
         assert!(output_text.starts_with(want), "{output_text}");
-        // A system call is waited for without end.
+        // The wait for a system call has no limit.
         let mut silence = SilenceNotice::of(true);
         let output_text = (0..5).filter_map(|_| silence.receive(&second)).last();
         let want = "no operation has ended for 5 s, 16 operations open, oldest 5 s; Ctrl-C ends";

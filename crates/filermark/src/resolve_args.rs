@@ -1,4 +1,4 @@
-//! From the options of a subcommand to a resolved plan.
+//! Resolves the options of a subcommand to a plan.
 
 use crate::cli::SourceArgs;
 use filermark_cli_kit::exit::CommandError;
@@ -7,11 +7,11 @@ use filermark_config::{ConfigError, Resolved, Sources, debug_filter, mount_point
 use std::path::Path;
 use tracing_subscriber::EnvFilter;
 
-/// What rc files are mostly called.
+/// The usual name of rc files.
 const RC_NAME: &str = "sfs_rc";
 
-/// Loads of which one fits any benchmark: one that any number of procs can share out,
-/// and one of a benchmark in which every unit has procs of its own. None is made.
+/// Loads of which one fits any benchmark: one that can be divided among any number of procs, and
+/// one for benchmarks in which every unit has its own procs. They are not used.
 const LOADS: [&str; 2] = ["1000000", "1"];
 
 /// Reads the rc file and the options, and resolves them.
@@ -19,8 +19,8 @@ pub fn resolved(args: &SourceArgs) -> Result<Resolved, CommandError> {
     resolved_from(args, &sources(args)?)
 }
 
-/// The same from sources that were read already. Where no rc file was given, the message
-/// says how to give one.
+/// Resolves sources that were read already. If no rc file was given, the message states how to
+/// give one.
 pub fn resolved_from(args: &SourceArgs, sources: &Sources) -> Result<Resolved, CommandError> {
     let mut sentences = match guarded_resolve(sources).map_err(CommandError::from) {
         Err(CommandError::Usage(sentences)) if args.rc.is_none() => sentences,
@@ -29,7 +29,7 @@ pub fn resolved_from(args: &SourceArgs, sources: &Sources) -> Result<Resolved, C
     let missing = sentences.iter().any(|s| s.contains(" is not set"));
     if missing && Path::new(RC_NAME).is_file() {
         sentences.push(format!(
-            "no rc file was given, and there is one here: -r {RC_NAME}"
+            "no rc file was given; the current directory has one: -r {RC_NAME}"
         ));
     } else if args.options.is_empty() {
         sentences.push(format!(
@@ -39,7 +39,7 @@ pub fn resolved_from(args: &SourceArgs, sources: &Sources) -> Result<Resolved, C
     Err(CommandError::Usage(sentences))
 }
 
-/// Resolves, and leaves no core dump of a process that holds a password.
+/// Resolves, and disables core dumps if the plan has a password.
 pub fn guarded_resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
     let resolved = resolve(sources);
     let given = |resolved: &Resolved| {
@@ -52,8 +52,8 @@ pub fn guarded_resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> 
     resolved
 }
 
-/// Resolves for commands that need the clients only: LOAD and PROCS may be missing, and so
-/// may the servers and their credentials. All other errors are reported.
+/// Resolves for commands that need only the clients: LOAD, PROCS, the servers and their
+/// credentials may be missing. All other errors are reported.
 pub fn clients(args: &SourceArgs) -> Result<Resolved, CommandError> {
     let mut sources = sources(args)?;
     let mount_points = mount_point_count(&sources);
@@ -62,7 +62,7 @@ pub fn clients(args: &SourceArgs) -> Result<Resolved, CommandError> {
     let anything = ["CLIENTS", "CLIENT_MOUNTPOINTS", "MNT_POINTS"];
     if args.rc.is_none() && !anything.into_iter().any(given) {
         let sentence =
-            "which clients? Give the rc file (-r RC), or name them: -o \"CLIENTS=h1 h2\"";
+            "no clients are given: give the rc file (-r RC), or name them: -o \"CLIENTS=h1 h2\"";
         return Err(CommandError::Usage(vec![sentence.into()]));
     }
     let with = |load: &str, sources: &Sources| {
@@ -105,7 +105,7 @@ pub fn sources(args: &SourceArgs) -> Result<Sources, CommandError> {
         sources.set("-d", "WORK_DIR", &dir.display().to_string());
     }
     if let Some(file) = &args.benchmarks {
-        // As the shell understands it, not beside the rc file.
+        // Relative to the current directory, not to the rc file.
         let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
         sources.set("-b", "BENCHMARK_FILE", &file.display().to_string());
     }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn clients_are_enough_where_only_they_matter() {
-        // Also without who logs in, and whatever the driver is.
+        // Also without credentials, and with any driver.
         for more in [
             "",
             "LOAD=100\nPROCS=4\n",
@@ -178,7 +178,7 @@ mod tests {
             let Err(CommandError::Usage(sentences)) = of(wrong) else {
                 panic!("{wrong}");
             };
-            // That nothing says what to measure is not the worst of it.
+            // Another error is reported before the missing benchmark.
             assert!(!sentences.is_empty(), "{sentences:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Results of a run: the reports beside the record, the summary on stdout.
+//! Results of a run: the reports in the directory of the record, the summary on stdout.
 
 use crate::cli::OutputArgs;
 use clap::Parser;
@@ -14,7 +14,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Writes the reports that a run leaves into `dir`; gives their paths, the page first.
+/// Writes the reports of a run into `dir`; returns their paths, the page first.
 pub fn write_reports(
     record: &RunRecord,
     dir: &Path,
@@ -24,14 +24,14 @@ pub fn write_reports(
     for form in FORMS.iter().filter(|form| form.output.is_of(record)) {
         let path = dir.join(form.output.name(&record.run.suffix));
         let bytes = (form.record)(record, options).map_err(CommandError::of)?;
-        // Whole or not at all: half a page looks like a page.
+        // Completely or not at all: an incomplete page could be taken for a complete one.
         write_whole(&path, &bytes).map_err(CommandError::Failed)?;
         written.push(path);
     }
     Ok(written)
 }
 
-/// [`write_reports`] in the public edition, by the shipped templates.
+/// [`write_reports`] in the public edition, with the built-in templates.
 pub fn write_shipped_reports(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, CommandError> {
     write_reports(record, dir, &ReportOptions::new(&Templates::builtin()))
 }
@@ -45,7 +45,7 @@ pub fn print_summary(record: &RunRecord, output: &OutputArgs) {
     print(&summary(record, output, std::io::stdout().is_terminal()));
 }
 
-/// Prints the summary on stderr: stdout has another product.
+/// Prints the summary on stderr, since stdout has another product.
 pub fn print_summary_to_stderr(record: &RunRecord, output: &OutputArgs) {
     let terminal = std::io::stderr().is_terminal();
     view::print_stderr(&summary(record, output, terminal));
@@ -56,10 +56,10 @@ fn summary(record: &RunRecord, output: &OutputArgs, terminal: bool) -> String {
     filermark_report::summary(record, colour, width())
 }
 
-/// Parses the command line; prints help and version, which are products, too.
+/// Parses the command line; prints help and version, which are products, to stdout.
 ///
 /// # Errors
-/// The exit code, where there is nothing more to do.
+/// The exit code, if there is nothing more to do.
 pub fn parse<C: Parser>() -> Result<C, ExitCode> {
     C::try_parse().map_err(|e| {
         // Usage errors go to stderr; a failure to write there cannot be reported.
@@ -68,7 +68,7 @@ pub fn parse<C: Parser>() -> Result<C, ExitCode> {
                 .skip(1)
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect();
-            // An old program's name is no mistake to explain; a wrong option is.
+            // A command of an older tool gets its own answer; a wrong option is explained.
             let hint = crate::command_aliases::hint(&words);
             if hint.is_none() || e.kind() != clap::error::ErrorKind::InvalidSubcommand {
                 let _ = e.print();
@@ -83,11 +83,11 @@ pub fn parse<C: Parser>() -> Result<C, ExitCode> {
     })
 }
 
-/// The exit code that a record stands for: a run that came to its end is 0 where a
-/// load point counts, whatever its verdict; the record and the report say that.
+/// The exit code for a record: a complete run has 0 if a load point counts, whatever the
+/// verdict, which is in the record and the report.
 pub fn exit_code(record: &RunRecord) -> u8 {
     match record.end.as_ref().map(|end| &end.outcome) {
-        // All was measured, but the user has shortened CLEANUP.
+        // All points were measured, but the user has shortened CLEANUP.
         Some(Outcome::Complete) if interrupt::wished() => interrupt::code(),
         Some(Outcome::Complete) if record.valid_points().next().is_none() => NOTHING_COUNTS,
         Some(Outcome::Complete) => 0,
@@ -96,7 +96,7 @@ pub fn exit_code(record: &RunRecord) -> u8 {
     }
 }
 
-/// Why a run failed; the last line on stderr.
+/// Prints why a run failed, as the last line on stderr.
 pub fn failure_of(record: &RunRecord) -> Option<String> {
     match record.end.as_ref().map(|end| &end.outcome) {
         Some(Outcome::Failed { reason }) => Some(reason.clone()),

@@ -1,4 +1,4 @@
-//! The time service and its client, over the loopback.
+//! The time service and its client, over the loopback interface.
 
 use crate::clock_verdict;
 use filermark_agent::clock_check::{ClockSampler, wait_until};
@@ -17,7 +17,7 @@ fn start() -> (ClockService, SocketAddr) {
     (service, address)
 }
 
-/// A load point whose RUN has these ends.
+/// A load point with this RUN.
 fn run(start: Nanos, end: Nanos) -> filermark_engine::shard::Timetable {
     let times = filermark_engine::shard::RunTimes {
         warmup_start: start,
@@ -34,13 +34,13 @@ fn plan(address: SocketAddr) -> ClockServicePlan {
     }
 }
 
-/// Says something, and gives what is answered before the connection ends.
-fn say(address: SocketAddr, words: &[u8]) -> String {
+/// Sends a request and returns the first line of the answer.
+fn request(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
-    stream.write_all(words).unwrap();
+    stream.write_all(bytes).unwrap();
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).unwrap();
     answer
@@ -56,7 +56,7 @@ fn check(address: SocketAddr, millis: u64) -> ClockCheck {
 }
 
 #[test]
-fn an_honest_service_agrees() {
+fn a_correct_service_agrees() {
     let (service, address) = start();
     let began = Instant::now();
     let found = check(address, 400);
@@ -74,13 +74,13 @@ fn an_honest_service_agrees() {
         "{found:?}"
     );
     // How late each reading is depends on the machine: the first one may be later than the
-    // last one, and what lies between them shorter than RUN.
+    // last one, so that the time between them is shorter than RUN.
     let ours = Duration::from_nanos(ours_ns);
     assert!(!ours.is_zero() && ours <= took, "{found:?} in {took:?}");
     let (message, finding) = clock_verdict::judge(&found, &plan(address));
     assert!(message.contains("the time service 127.0.0.1:"), "{message}");
     assert_eq!(finding, None);
-    // The service counts an answer when it has gone, which we may have seen before.
+    // The service counts an answer after it was sent, so the client may have it earlier.
     let until = Instant::now() + Duration::from_secs(5);
     while service.counts().0 < 10 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
@@ -95,14 +95,14 @@ fn an_instant_is_waited_for_and_not_missed() {
     for millis in [0, 30, 700] {
         let instant = clock.now() + Nanos::from_millis(millis);
         assert!(wait_until(&clock, || instant, &over));
-        // The clock and the one that pauses go by may be slewed apart by 0.1 %.
+        // The two clocks (this one and that of sleeps) may be slewed apart by 0.1 %.
         let now = clock.now() + Nanos::from_millis(1);
         assert!(now >= instant, "{now:?} {instant:?}");
     }
 }
 
 #[test]
-fn a_clock_that_runs_differently_is_told() {
+fn a_clock_that_runs_differently_is_a_finding() {
     let found = ClockCheck::Compared {
         ours_ns: 300_000_000_000,
         service_ns: 310_000_000_000,
@@ -130,17 +130,23 @@ fn a_clock_that_runs_differently_is_told() {
 }
 
 #[test]
-fn garbage_and_long_lines_are_turned_away() {
+fn malformed_and_long_lines_are_refused() {
     let (service, address) = start();
     assert_eq!(
-        say(address, b"GET / HTTP/1.1\r\n\r\n"),
+        request(address, b"GET / HTTP/1.1\r\n\r\n"),
         "error the request is 'time'\n"
     );
-    assert_eq!(say(address, b"\n"), "error the request is 'time'\n");
-    assert_eq!(say(address, &[b'x'; 400]), "error the request is 'time'\n");
-    assert_eq!(say(address, b"\xff\xfe\n"), "error the request is 'time'\n");
-    // Both ends of line will do.
-    let answer = say(address, b"time\r\n");
+    assert_eq!(request(address, b"\n"), "error the request is 'time'\n");
+    assert_eq!(
+        request(address, &[b'x'; 400]),
+        "error the request is 'time'\n"
+    );
+    assert_eq!(
+        request(address, b"\xff\xfe\n"),
+        "error the request is 'time'\n"
+    );
+    // Both line endings are accepted.
+    let answer = request(address, b"time\r\n");
     let (nanos, wall) = answer.trim_end().split_once(' ').unwrap();
     assert!(nanos.parse::<u64>().is_ok() && wall.parse::<f64>().unwrap() > 1.6e9);
     let deadline = Instant::now() + Duration::from_secs(10);
@@ -151,39 +157,42 @@ fn garbage_and_long_lines_are_turned_away() {
 }
 
 #[test]
-fn too_many_clients_are_turned_away_and_the_others_served() {
+fn too_many_clients_are_refused_and_the_others_served() {
     let (_service, address) = start();
     let mut open: Vec<TcpStream> = Vec::new();
     for _ in 0..CLIENTS_MAX {
         let mut stream = TcpStream::connect(address).unwrap();
-        // Served, and therefore counted, before the next one comes.
+        // Served, and therefore counted, before the next one connects.
         stream.write_all(b"time\n").unwrap();
         assert!(stream.read(&mut [0; 128]).unwrap() > 0);
         open.push(stream);
     }
-    assert_eq!(say(address, b""), "error too many clients\n");
+    assert_eq!(request(address, b""), "error too many clients\n");
     open[0].write_all(b"time\n").unwrap();
     assert!(open[0].read(&mut [0; 128]).unwrap() > 0);
     drop(open);
     let deadline = Instant::now() + Duration::from_secs(10);
-    while say(address, b"time\n").starts_with("error") {
-        assert!(Instant::now() < deadline, "places are given back");
+    while request(address, b"time\n").starts_with("error") {
+        assert!(
+            Instant::now() < deadline,
+            "closed connections are not counted"
+        );
     }
 }
 
 #[test]
-fn a_slow_client_holds_up_nobody() {
+fn a_slow_client_does_not_delay_others() {
     let (_service, address) = start();
     let mut slow = TcpStream::connect(address).unwrap();
     slow.write_all(b"ti").unwrap();
     let began = Instant::now();
-    assert!(!say(address, b"time\n").is_empty());
+    assert!(!request(address, b"time\n").is_empty());
     assert!(began.elapsed() < Duration::from_secs(2));
 }
 
 #[test]
-fn no_service_a_mute_one_and_a_lying_one_are_failures_in_time() {
-    // Nobody listens.
+fn a_missing_a_silent_and_a_wrong_service_fail_in_time() {
+    // Nothing listens on the port.
     let gone = {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         listener.local_addr().unwrap()
@@ -194,10 +203,10 @@ fn no_service_a_mute_one_and_a_lying_one_are_failures_in_time() {
     assert!(message.contains("'filermark clock'"), "{message}");
     assert!(finding.is_some());
 
-    // Takes connections and says nothing.
-    let mute = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    // Accepts connections and sends nothing.
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let began = Instant::now();
-    let found = check(mute.local_addr().unwrap(), 10);
+    let found = check(silent.local_addr().unwrap(), 10);
     assert!(matches!(&found, ClockCheck::Failed { .. }), "{found:?}");
     assert!(
         began.elapsed() < Duration::from_secs(10),
@@ -205,15 +214,15 @@ fn no_service_a_mute_one_and_a_lying_one_are_failures_in_time() {
         began.elapsed()
     );
 
-    // Some other service.
-    let liar = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = liar.local_addr().unwrap();
+    // Another service.
+    let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = other.local_addr().unwrap();
     let thread = std::thread::spawn(move || {
-        let (mut stream, _) = liar.accept().unwrap();
+        let (mut stream, _) = other.accept().unwrap();
         let _ = stream.write_all(b"220 mail.example ESMTP\n");
     });
     let ClockCheck::Failed { reason } = check(address, 10) else {
-        panic!("it lies");
+        panic!("it is no time service");
     };
     assert!(reason.contains("it sent '220 mail"), "{reason}");
     thread.join().unwrap();

@@ -1,20 +1,20 @@
-//! What a comparison of an agent's clock with a time service means for a load point.
+//! Judges the comparison of an agent's clock with a time service.
 
 use filermark_link::message::ClockCheck;
 use filermark_model::plan::ClockServicePlan;
 use filermark_model::{Finding, Rule, Severity};
 
-/// Share of RUN that two good clocks may differ by, beside the bound.
+/// Share of RUN that two good clocks may differ by, in addition to the bound.
 const DRIFT_MAX: f64 = 0.001;
 
-/// The sentence for the record, and what is to be said of the load point.
+/// The message for the record, and the finding about the load point.
 pub(crate) fn judge(check: &ClockCheck, plan: &ClockServicePlan) -> (String, Option<Finding>) {
     let service = format!("the time service {}:{}", plan.host, plan.port);
     let warning = |message: &str| Finding::new(Rule::ExternalClock, Severity::Warning, message);
     match check {
         ClockCheck::Failed { reason } => {
             let message = format!(
-                "RUN was not held against {service}: {reason}; is 'filermark clock' running there?"
+                "RUN was not compared with {service}: {reason}; is 'filermark clock' running there?"
             );
             let finding = warning(&message);
             (message, Some(finding))

@@ -1,5 +1,5 @@
-//! Agents that pretend: the real dialogue over the real frames, without an engine.
-//! For tests and for measuring a prime with more agents than there are hosts.
+//! Fake agents: the real protocol over the real frames, without an engine. For tests and
+//! for measuring a prime with more agents than there are hosts.
 
 use filermark_engine::clock::Clock;
 use filermark_link::agent_state::{AgentAction, AgentState, LongTask};
@@ -18,12 +18,12 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How often it says something while it makes load, and looks at the time.
+/// How often it sends a report while it makes load, and checks the time.
 const BEAT: Duration = Duration::from_secs(1);
-/// Operations per proc and second that it pretends.
+/// Operations per proc and second in its figures.
 pub const OPS_PER_PROC: u64 = 10;
 
-/// Serves one prime over a socket until it says goodbye or the link ends.
+/// Serves one prime over a socket until the prime ends the session or the link ends.
 ///
 /// # Errors
 /// The socket failed.
@@ -76,12 +76,12 @@ struct FakeAgent {
     clock: Clock,
     link: UnixStream,
     phases: Option<PhasePlan>,
-    /// The length of WARMUP, as far as it is known.
+    /// The length of WARMUP: the longest until the prime has set it.
     warmup: Nanos,
-    /// The same of RUN.
+    /// The length of RUN: the longest until the prime has set it.
     runtime: Nanos,
     procs: std::ops::Range<u32>,
-    /// WARMUP began then, and seconds told since.
+    /// When WARMUP began, and how many seconds were reported since.
     load: Option<(Nanos, i64)>,
     heartbeat_at: Nanos,
 }
@@ -105,10 +105,10 @@ impl FakeAgent {
         }
     }
 
-    /// What time brings: signs of life, seconds, the end of RUN.
+    /// Sends what is due by now: keepalives, seconds, the figures at the end of RUN.
     fn go_on(&mut self) -> Vec<AgentAction> {
         let now = self.clock.now();
-        let Some((began, told)) = self.load else {
+        let Some((began, reported)) = self.load else {
             if now < self.heartbeat_at {
                 return Vec::new();
             }
@@ -121,15 +121,15 @@ impl FakeAgent {
         let mut acts = Vec::new();
         let warmup_seconds = (phases.warmup.0 / 1_000_000_000) as i64;
         let passed = (now.since(began).0 / 1_000_000_000) as i64;
-        if passed > told {
+        if passed > reported {
             let mut interval = Interval {
-                second: told - warmup_seconds,
+                second: reported - warmup_seconds,
                 success_count: u64::from(self.procs.end - self.procs.start) * OPS_PER_PROC,
                 ..Interval::default()
             };
             interval.service_sum_ns = interval.success_count * 200_000;
             acts.push(AgentAction::Send(Report::Second { interval }));
-            self.load = Some((began, told + 1));
+            self.load = Some((began, reported + 1));
         }
         if now >= began + self.warmup + self.runtime {
             self.load = None;
@@ -179,14 +179,14 @@ impl FakeAgent {
         }
     }
 
-    /// Says whether that was all.
+    /// Returns whether the session has ended.
     fn act(&mut self, acts: Vec<AgentAction>) -> bool {
         let mut acts = std::collections::VecDeque::from(acts);
         while let Some(act) = acts.pop_front() {
             match act {
                 AgentAction::Send(report) => {
                     let frame = frame::encode(&report).unwrap_or_default();
-                    // A link that is gone is noticed by the next read.
+                    // The next read notices a closed link.
                     let _ = self.link.write_all(&frame);
                 }
                 AgentAction::Begin(task) => {
@@ -209,7 +209,7 @@ impl FakeAgent {
         false
     }
 
-    /// What a task came to; `None`: it takes time.
+    /// The result of a task; `None`: it takes time.
     fn begin(&mut self, task: LongTask) -> Option<Report> {
         let cleaned = Report::Cleaned {
             tasks: TaskTotals::default(),
@@ -228,10 +228,10 @@ impl FakeAgent {
                 let first = numbers.first().map_or(0, |(number, _)| *number);
                 self.procs = first..first + numbers.len() as u32;
                 self.phases = Some(plan.phases);
-                ready(format!("pretender-{client}"))
+                ready(format!("fake-{client}"))
             }
             LongTask::Inspect(_) => Report::Failed {
-                reason: "there is nothing to look at".into(),
+                reason: "a fake agent has nothing to inspect".into(),
                 stopped: false,
             },
             LongTask::Init { .. } => Report::Populated {
@@ -252,7 +252,7 @@ impl FakeAgent {
     }
 }
 
-/// The answer of a host with nothing to remark.
+/// The answer of a host without remarks.
 pub(crate) fn ready(host: String) -> Report {
     Report::Ready {
         environment: Box::new(Environment {
@@ -267,7 +267,7 @@ pub(crate) fn ready(host: String) -> Report {
     }
 }
 
-/// Pretenders behind a Unix socket, on threads of this or another process.
+/// Fake agents behind a Unix socket, on threads of this or another process.
 pub struct FakeLauncher<F>(pub F);
 
 impl<F: Fn(usize) -> io::Result<UnixStream> + Send + Sync> Launcher for FakeLauncher<F> {
@@ -282,7 +282,7 @@ impl<F: Fn(usize) -> io::Result<UnixStream> + Send + Sync> Launcher for FakeLaun
     }
 }
 
-/// Pretenders end by themselves.
+/// Fake agents end by themselves.
 struct DetachedHandle;
 
 impl AgentHandle for DetachedHandle {
@@ -303,8 +303,8 @@ mod tests {
     use filermark_results::Outcome;
     use std::sync::Arc;
 
-    /// The prime, its threads and queues, with many agents; what it costs is measured
-    /// by the benchmark program.
+    /// The prime, its threads and queues, with many agents. The benchmark program measures
+    /// the cost.
     #[test]
     fn a_prime_holds_many_agents_and_all_their_figures() {
         const AGENTS: usize = 120;
@@ -358,9 +358,9 @@ mod tests {
         assert_eq!(stats.success_count(), 3 * all);
         assert_eq!(stats.procs.len(), AGENTS * PROCS as usize);
         assert_eq!(record.points[0].clients.len(), AGENTS);
-        // Every second once, with everybody in it.
-        let told: Vec<i64> = seconds.iter().map(|(s, _)| *s).collect();
-        assert!(told.windows(2).all(|w| w[0] < w[1]), "{told:?}");
+        // Every second once, some with the figures of all agents.
+        let numbers: Vec<i64> = seconds.iter().map(|(s, _)| *s).collect();
+        assert!(numbers.windows(2).all(|w| w[0] < w[1]), "{numbers:?}");
         assert!(
             seconds.iter().filter(|(_, n)| *n == all).count() >= 2,
             "{seconds:?}"

@@ -1,5 +1,5 @@
-//! Every byte between a prime and real agents is read: the password is in none of them,
-//! nor what servers know of it.
+//! Reads every byte between a prime and real agents: neither the password nor its hashes
+//! are in them.
 
 use crate::leftovers::sweep_leftovers;
 use crate::{RunOptions, run};
@@ -90,7 +90,7 @@ impl Launcher for Threads {
 fn plan() -> RunPlan {
     let mut plan = filermark_results::testing::plan();
     plan.driver = DriverPlan::Smb(filermark_results::testing::smb_plan(PASSWORD));
-    // Each its own, so that nobody waits for the other's claim.
+    // Each client has its own mount point, so that it does not wait for the other's claim.
     let client = |name: &str| ClientPlan {
         name: name.into(),
         mounts: vec![MountPoint {
@@ -110,7 +110,7 @@ fn launch() -> LaunchPlan {
     LaunchPlan::local(["one".to_owned(), "two".to_owned()])
 }
 
-/// A stream as somebody on the way sees it: its bytes, and what they unpack to.
+/// What can be read from a stream: its bytes, and the decoded messages.
 fn seen(tape: &RecordedBytes, of_agent: bool) -> Vec<u8> {
     let mut all = tape.lock().unwrap().clone();
     let mut deframer = match of_agent {
@@ -125,7 +125,7 @@ fn seen(tape: &RecordedBytes, of_agent: bool) -> Vec<u8> {
     all
 }
 
-/// Forms in which somebody would look for it.
+/// The forms in which the password could be found.
 fn traces() -> Vec<Vec<u8>> {
     let utf16: Vec<u8> = PASSWORD.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let words = [PASSWORD.into(), utf16, NT_HASH.into(), NT_HASH_V2.into()];
@@ -144,25 +144,29 @@ fn has(all: &[u8], trace: &[u8]) -> bool {
     all.windows(trace.len()).any(|window| window == trace)
 }
 
-/// Looks through what two agents were told and said; `order` was given to so many of
-/// them, with the password.
+/// Searches what two agents have received and sent; `to_count` of them have received
+/// `order`, with the password.
 fn assert_unseen(threads: &Threads, order: &str, to_count: usize) {
     let tapes = threads.tapes.lock().unwrap();
     assert_eq!(tapes.len(), 2);
-    let mut told_count = 0;
+    let mut order_count = 0;
     for (to, from) in tapes.iter() {
-        let (told, said) = (seen(to, false), seen(from, true));
+        let (received, sent) = (seen(to, false), seen(from, true));
         let name = format!(r#""order":"{order}""#);
-        if has(&told, name.as_bytes()) {
-            told_count += 1;
-            assert!(has(&told, br#""password":{"#), "it was sent");
+        if has(&received, name.as_bytes()) {
+            order_count += 1;
+            assert!(has(&received, br#""password":{"#), "it was sent");
         }
         for trace in traces() {
-            assert!(!has(&told, &trace), "{}", String::from_utf8_lossy(&trace));
-            assert!(!has(&said, &trace), "{}", String::from_utf8_lossy(&trace));
+            assert!(
+                !has(&received, &trace),
+                "{}",
+                String::from_utf8_lossy(&trace)
+            );
+            assert!(!has(&sent, &trace), "{}", String::from_utf8_lossy(&trace));
         }
     }
-    assert_eq!(told_count, to_count, "{order}");
+    assert_eq!(order_count, to_count, "{order}");
 }
 
 #[test]
@@ -206,7 +210,7 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
         &mut |_| {},
     );
     assert_unseen(&threads, "sweep", 1);
-    // The first did not get in; the other does not try the same password.
+    // The login of the first client failed; the other does not try the same password.
     assert!(swept[0].left[0].sentence.contains("127.0.0.1"), "{swept:?}");
     assert!(
         swept[1].left[0]
@@ -235,7 +239,7 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
 }
 
 #[test]
-fn an_agent_without_a_key_is_told_by_its_name() {
+fn sealing_needs_a_key_only_where_there_is_a_password() {
     use filermark_link::message::ClientShare;
     use filermark_link::plan_password::seal;
     use filermark_link::secure::seal::{SealError, Sealer};
@@ -250,7 +254,7 @@ fn an_agent_without_a_key_is_told_by_its_name() {
         seal(&mut order, || Err(SealError::BadKey)),
         Err(SealError::BadKey)
     );
-    // Where there is no password nobody asks for a key.
+    // Without a password the key is not used.
     let mut without = plan();
     without.driver = DriverPlan::NULL;
     let mut order = Order::Sweep(ClientShare {

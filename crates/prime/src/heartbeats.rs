@@ -1,6 +1,6 @@
-//! Heartbeats: every so often each proc's rate is told (`-G`, `-q`,
-//! HEARTBEAT_NOTIFICATIONS). Agents take them while load is made; the prime puts those of
-//! all agents together ([`Beats`]).
+//! Heartbeats: the rate of each proc at a fixed interval (`-G`, `-q`,
+//! HEARTBEAT_NOTIFICATIONS). Agents measure them while load is made; the prime merges those
+//! of all agents ([`HeartbeatMerger`]).
 
 use filermark_link::limits::HEARTBEAT_INTERVAL_MIN;
 use filermark_link::message::AgentHeartbeat;
@@ -8,22 +8,22 @@ use filermark_model::{LoadPoint, Nanos};
 use filermark_results::{Heartbeat, Phase, Timestamp};
 use std::collections::BTreeSet;
 
-/// Heartbeats that may wait for an agent's part.
+/// The most heartbeats that wait for an agent's part.
 const OPEN_MAX: usize = 64;
 
-/// Puts the heartbeats of all agents together.
+/// Merges the heartbeats of all agents.
 pub(crate) struct HeartbeatMerger {
     point: LoadPoint,
     proc_count: u32,
     agent_count: usize,
-    /// Who tells heartbeats; nobody waits for the others.
-    tellers: BTreeSet<usize>,
+    /// The agents whose parts are waited for.
+    expected: BTreeSet<usize>,
     interval: Nanos,
     open: Vec<PendingHeartbeat>,
 }
 
 struct PendingHeartbeat {
-    /// When its first part came.
+    /// When its first part arrived.
     at: Timestamp,
     phase: Phase,
     number: u32,
@@ -32,20 +32,20 @@ struct PendingHeartbeat {
 }
 
 impl HeartbeatMerger {
-    /// Of a load point with so many procs on these agents.
-    pub fn new(point: LoadPoint, proc_count: u32, tellers: &[usize], interval: Nanos) -> Self {
+    /// For a load point with `proc_count` procs on these agents.
+    pub fn new(point: LoadPoint, proc_count: u32, agents: &[usize], interval: Nanos) -> Self {
         Self {
             point,
             proc_count,
-            agent_count: tellers.iter().max().map_or(0, |most| most + 1),
-            tellers: tellers.iter().copied().collect(),
+            agent_count: agents.iter().max().map_or(0, |most| most + 1),
+            expected: agents.iter().copied().collect(),
             interval: interval.max(HEARTBEAT_INTERVAL_MIN),
             open: Vec::new(),
         }
     }
 
-    /// Takes in one agent's part; gives the heartbeats that are now complete. One
-    /// that an agent's part has overtaken, or that waits for long, is complete too.
+    /// Adds one agent's part; returns the heartbeats that are now complete. One that comes
+    /// before a complete one, or that has waited too long, counts as complete.
     pub fn add_heartbeat(&mut self, agent: usize, beat: &AgentHeartbeat) -> Vec<Heartbeat> {
         if agent >= self.agent_count {
             return Vec::new();
@@ -65,18 +65,18 @@ impl HeartbeatMerger {
             }
         };
         self.open[at].add(agent, beat);
-        let complete = self.tellers.iter().all(|t| self.open[at].received[*t]);
+        let complete = self.expected.iter().all(|t| self.open[at].received[*t]);
         let done = if complete { at + 1 } else { 0 };
         let done = done.max(self.open.len().saturating_sub(OPEN_MAX));
         self.close(done)
     }
 
-    /// This one is lost: nobody waits for it.
+    /// The agent is lost: its parts are not waited for any more.
     pub fn forget(&mut self, agent: usize) {
-        self.tellers.remove(&agent);
+        self.expected.remove(&agent);
     }
 
-    /// What is not complete and never will be.
+    /// At the end of the load point: the heartbeats that are still incomplete.
     pub fn end(&mut self) -> Vec<Heartbeat> {
         self.close(self.open.len())
     }

@@ -1,4 +1,4 @@
-//! Heartbeats: taken in one agent, put together from several.
+//! Heartbeats of several agents are merged.
 
 use crate::heartbeats::HeartbeatMerger;
 use filermark_link::message::AgentHeartbeat;
@@ -32,13 +32,13 @@ fn beats() -> HeartbeatMerger {
 fn the_parts_of_all_agents_make_one() {
     let mut beats = beats();
     assert!(beats.add_heartbeat(1, &beat(1, &[(1, 50)])).is_empty());
-    // The first agent is behind; the second one's next part may come before.
+    // The first agent is behind; the second agent's next part may arrive earlier.
     assert!(beats.add_heartbeat(1, &beat(2, &[(1, 70)])).is_empty());
     let first = beats.add_heartbeat(0, &beat(1, &[(0, 10), (2, 20)]));
     assert_eq!(first.len(), 1);
     assert_eq!(first[0].ops_per_sec, [5.0, 25.0, 10.0]);
     assert_eq!((first[0].point, first[0].seconds), (2, 2.0));
-    // Never complete, but told at the end: the agent was lost.
+    // Never complete, since the agent was lost, but returned at the end.
     let rest = beats.end();
     assert_eq!(rest.len(), 1);
     assert_eq!(rest[0].ops_per_sec, [0.0, 35.0, 0.0]);
@@ -46,16 +46,16 @@ fn the_parts_of_all_agents_make_one() {
 }
 
 #[test]
-fn an_agent_that_is_silent_does_not_hold_back_the_others_for_ever() {
+fn a_silent_agent_delays_the_others_for_a_limited_time() {
     let mut beats = beats();
-    let told: usize = (1..=200)
+    let returned: usize = (1..=200)
         .map(|n| beats.add_heartbeat(0, &beat(n, &[(0, 1)])).len())
         .sum();
-    assert!((100..200).contains(&told), "{told}");
+    assert!((100..200).contains(&returned), "{returned}");
 }
 
 #[test]
-fn numbers_that_make_no_sense_are_left_out() {
+fn unknown_agents_and_procs_are_left_out() {
     let mut beats = beats();
     assert!(beats.add_heartbeat(7, &beat(1, &[(0, 1)])).is_empty());
     beats.add_heartbeat(0, &beat(1, &[(0, 4), (900_000, 1)]));

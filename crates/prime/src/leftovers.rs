@@ -1,5 +1,5 @@
-//! What runs that died have left on servers and clients: found and removed by agents,
-//! for `stop`.
+//! Files that runs have left on servers and clients because they were killed: agents find
+//! and remove them, for `stop`.
 
 use filermark_link::agents::{AgentEvent, Agents, OrderError};
 use filermark_link::identity;
@@ -29,14 +29,14 @@ pub struct CleanupReport {
     pub left: Vec<Leftover>,
 }
 
-/// What the identities of all runs of one plan under one suffix begin with.
+/// The common beginning of the run IDs of one plan under one suffix.
 pub fn run_id_front(suffix: &str, fingerprint: &str) -> String {
     format!("{suffix} {fingerprint} ")
 }
 
 /// Removes what runs with this suffix have left on the mount points of the plan's
-/// clients. Only directories with our marker that name a run whose identity begins
-/// with `run_id`, and in them only names of ours. For what is waited goes to `tell`.
+/// clients: only directories with our marker of a run whose ID begins with `run_id`, and
+/// in them only names of ours. Messages about waits go to `report_wait`.
 pub fn sweep_leftovers(
     plan: &RunPlan,
     launch: &LaunchPlan,
@@ -44,7 +44,7 @@ pub fn sweep_leftovers(
     run_id: &str,
     board: Box<dyn AgentLinks>,
     stop: StopFlag,
-    tell: &mut dyn FnMut(&str),
+    report_wait: &mut dyn FnMut(&str),
 ) -> Vec<CleanupReport> {
     let mut all: Vec<CleanupReport> = launch.hosts.iter().map(nothing_on).collect();
     let mut agents = Agents::new(board, launch, identity::own_hello(), stop);
@@ -74,7 +74,7 @@ pub fn sweep_leftovers(
                 .for_each(|at| all[*at].left.push(Leftover::ours(why.clone())));
             continue;
         }
-        if lockout.wants_one() && who.len() > 1 {
+        if lockout.allows_one_only() && who.len() > 1 {
             groups.push_front(who.split_off(1));
         }
         let done = agents.order(
@@ -82,13 +82,13 @@ pub fn sweep_leftovers(
             &order,
             SWEEP_MAX,
             OnLost::Continue,
-            &mut |_, heard| match heard {
+            &mut |_, event| match event {
                 AgentEvent::Answer(at, Report::Cleaned { tasks, left_behind }) => {
                     lockout.add(at, &tasks);
                     all[at].removed_count = tasks.task_count;
                     all[at].left = left_behind;
                 }
-                AgentEvent::Report(_, Report::Waiting { sentence }) => tell(sentence),
+                AgentEvent::Report(_, Report::Waiting { sentence }) => report_wait(sentence),
                 _ => {}
             },
         );
@@ -105,15 +105,15 @@ pub fn sweep_leftovers(
     all
 }
 
-/// Whether the user gets in: a wrong password is tried by one client, not by all, for
-/// accounts are locked after a few.
+/// Whether the user can log in. Only one client tries a wrong password, since servers
+/// lock accounts after a few failures.
 enum LoginGuard {
-    /// Nobody logs in, or somebody has got in.
+    /// No login is needed, or one has succeeded.
     None,
-    /// Nobody has tried.
+    /// No client has tried.
     Untried,
-    /// This client did not get in anywhere.
-    Met(usize),
+    /// All logins of this client failed.
+    Refused(usize),
 }
 
 impl LoginGuard {
@@ -124,27 +124,27 @@ impl LoginGuard {
         }
     }
 
-    fn wants_one(&self) -> bool {
+    fn allows_one_only(&self) -> bool {
         matches!(self, Self::Untried)
     }
 
     fn add(&mut self, client: usize, tasks: &TaskTotals) {
-        if self.wants_one() {
+        if self.allows_one_only() {
             *self = match tasks.failed_count > 0 && tasks.task_count == 0 {
-                true => Self::Met(client),
+                true => Self::Refused(client),
                 false => Self::None,
             };
         }
     }
 
-    /// Why the others do not try.
+    /// Why the other clients do not try.
     fn why(&self, launch: &LaunchPlan) -> Option<String> {
-        let Self::Met(client) = self else {
+        let Self::Refused(client) = self else {
             return None;
         };
         let name = launch.hosts.get(*client).map_or("", |h| h.client.as_str());
         Some(format!(
-            "not tried: client {name} did not get in, and a wrong password that everybody tries locks the account"
+            "not tried: client {name} could not log in, and the server may lock the account if all clients try a wrong password"
         ))
     }
 }

@@ -1,9 +1,8 @@
 //! The prime: carries out a plan on its agents, judges what they measured and writes the
 //! run record.
 //!
-//! The prime ([`run()`]) plans nothing and measures nothing: it sends the agents that a
-//! launcher starts the plan and then one order after the other, gathers what they measured,
-//! has it judged and writes the run record.
+//! The prime ([`run()`]) does not plan or measure. A launcher starts the agents; the prime
+//! sends them the plan and then one order after the other, and collects what they measured.
 
 mod clock_verdict;
 #[cfg(any(test, feature = "testing"))]

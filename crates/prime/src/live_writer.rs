@@ -1,5 +1,5 @@
-//! The thread that writes the logs of a run that goes on: the prime must not wait for a
-//! disk while load is made.
+//! The thread that writes the logs during a run: the prime must not wait for a disk while
+//! load is made.
 
 use filermark_results::RunRecord;
 use filermark_results::live::{LiveLogs, LogPaths, RunEvent};
@@ -10,31 +10,31 @@ use std::sync::mpsc::{
 };
 use std::time::{Duration, Instant};
 
-/// What the thread has not taken yet; more is left out until the load point has ended.
+/// Length of the thread's queue. Further events are dropped until the load point has ended.
 const QUEUE: usize = 256;
-/// The thread has so long to write what it was told, and so much longer for every proc,
-/// which has a log of its own.
+/// Time limit for writing all queued events, and what each proc adds, since each has its
+/// own log.
 const SETTLE_MAX: Duration = Duration::from_secs(10);
 const SETTLE_PER_PROC: Duration = Duration::from_millis(5);
-/// How often the prime looks whether it has.
-const LOOK: Duration = Duration::from_millis(5);
-/// After writing, the thread pauses so many times as long as that took, so that it needs a
-/// twentieth of a processor at most; not shorter and not longer than these.
+/// How often the prime tries again while the queue is full.
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
+/// After writing, the thread pauses for this multiple of the time that it took, so that it
+/// uses a twentieth of a processor at most; between the minimum and the maximum.
 const PAUSE_FACTOR: u32 = 19;
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 
-/// The thread, as long as a run goes on.
+/// The thread of a run under way.
 #[derive(Debug)]
 pub(crate) struct LiveWriter {
-    /// `None`: it does not come to an end, and is left alone.
+    /// `None`: the thread has failed and gets no more events.
     sender: RefCell<Option<SyncSender<WriterMessage>>>,
-    /// Lines that the logs have from the record only.
-    skipped_lines: Cell<u64>,
+    /// Events that were dropped; the logs get them from the record at the end.
+    dropped_count: Cell<u64>,
     places: LogPaths,
-    /// How long it is waited for.
+    /// How long to wait for the thread.
     limit: Duration,
-    /// What was asked of a thread that is left alone, which may answer yet.
+    /// A thread that was late and may still answer.
     late: RefCell<Option<WriterStalled>>,
 }
 
@@ -42,109 +42,109 @@ pub(crate) struct LiveWriter {
 #[derive(Debug)]
 struct WriterStalled {
     sender: SyncSender<WriterMessage>,
-    /// `None`: its queue was full, and it could not be asked.
+    /// `None`: the queue was full, and the request could not be sent.
     answer: Option<Receiver<Option<String>>>,
-    /// What was said of it.
+    /// The message about it.
     message: String,
 }
 
-/// A thread that was late has written everything after all.
+/// A thread that was late has written everything.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct WriterRecovered {
-    /// What was said of it, which does not hold any more.
+    /// The message about it, which is no longer true.
     pub message: String,
-    /// What went wrong meanwhile.
+    /// The first error meanwhile.
     pub write_error: Option<String>,
 }
 
 enum WriterMessage {
     Event(RunEvent),
-    /// Answer when all is written: the first thing that went wrong since the last answer.
-    /// Where the run has ended, nothing more comes.
+    /// Answer when all is written, with the first error since the last answer. `true`: the
+    /// run has ended, and no more events follow.
     Settle(SyncSender<Option<String>>, bool),
 }
 
 impl LiveWriter {
-    /// Begins to write the logs of the run whose record begins so. What goes wrong is told
-    /// by [`settle`](Self::settle).
+    /// Begins to write the logs of the run with this record. [`settle`](Self::settle)
+    /// returns the errors.
     ///
     /// # Errors
-    /// The thread cannot be started: in words.
+    /// The thread cannot be started; the text is for users.
     pub fn begin(record: RunRecord, places: LogPaths) -> Result<Self, String> {
-        let (words, heard) = sync_channel(QUEUE);
+        let (sender, messages) = sync_channel(QUEUE);
         let own = places.clone();
         let limit = limit(record.run.plan.procs.len());
         std::thread::Builder::new()
             .name("live-logs".into())
-            .spawn(move || write(record, &own, &heard))
+            .spawn(move || write(record, &own, &messages))
             .map_err(|e: io::Error| {
                 format!("the thread that writes logs cannot be started: {e}")
             })?;
         Ok(Self {
-            sender: RefCell::new(Some(words)),
-            skipped_lines: Cell::new(0),
+            sender: RefCell::new(Some(sender)),
+            dropped_count: Cell::new(0),
             places,
             limit,
             late: RefCell::new(None),
         })
     }
 
-    /// Tells what has happened; does not wait.
-    pub fn push(&self, news: RunEvent) {
-        let words = self.sender.borrow();
-        let Some(words) = words.as_ref() else {
+    /// Queues an event; does not wait.
+    pub fn push(&self, event: RunEvent) {
+        let sender = self.sender.borrow();
+        let Some(sender) = sender.as_ref() else {
             return;
         };
-        // A thread that is gone is noticed when it does not settle.
-        if let Err(TrySendError::Full(_)) = words.try_send(WriterMessage::Event(news)) {
-            self.skipped_lines.set(self.skipped_lines.get() + 1);
+        // `settle` notices a thread that has ended.
+        if let Err(TrySendError::Full(_)) = sender.try_send(WriterMessage::Event(event)) {
+            self.dropped_count.set(self.dropped_count.get() + 1);
         }
     }
 
-    /// Waits until everything is written, for a limited time; nothing more is until the next
-    /// load point begins, or at all where the run `has_ended`. Gives what went wrong.
+    /// Waits until everything is written, for a limited time. Nothing more is written until
+    /// the next load point begins, or at all if the run `has_ended`. Returns the first error.
     pub fn settle(&self, has_ended: bool) -> Option<String> {
-        let words = self.sender.take()?;
+        let sender = self.sender.take()?;
         let until = Instant::now() + self.limit;
-        let answer = ask(&words, has_ended, until);
+        let answer = request_answer(&sender, has_ended, until);
         let answered = match &answer {
             Some(answer) => wait(answer, until),
             None => Err(TryRecvError::Empty),
         };
         match answered {
-            Ok(trouble) => {
-                self.sender.replace(Some(words));
-                trouble
+            Ok(write_error) => {
+                self.sender.replace(Some(sender));
+                write_error
             }
             Err(TryRecvError::Disconnected) => {
                 Some("the thread that writes logs has ended".to_owned())
             }
             Err(TryRecvError::Empty) => {
-                let told = format!(
-                    "{}, {}: the logs of the run could not be written within {} s; see whether a file system hangs (df), and make them from the record with 'filermark report'",
+                let message = format!(
+                    "{}, {}: the logs of the run could not be written within {} s; check whether a file system hangs (df), and make the logs from the record with 'filermark report'",
                     self.places.dir.display(),
                     self.places.log_dir.display(),
                     self.limit.as_secs()
                 );
                 self.late.replace(Some(WriterStalled {
-                    sender: words,
+                    sender,
                     answer,
-                    message: told.clone(),
+                    message: message.clone(),
                 }));
-                Some(told)
+                Some(message)
             }
         }
     }
 
-    /// At the end of the run: whether a thread that was late has answered meanwhile. One
-    /// that has not is not waited for.
+    /// At the end of the run: whether a thread that was late has answered meanwhile. Does
+    /// not wait for one that has not.
     pub fn settle_again(&self) -> Option<WriterRecovered> {
         let late = self.late.take()?;
         let before = match late.answer {
             Some(answer) => answer.try_recv().ok()?,
             None => None,
         };
-        let answer = ask(&late.sender, true, Instant::now())?;
+        let answer = request_answer(&late.sender, true, Instant::now())?;
         let after = wait(&answer, Instant::now() + self.limit).ok()?;
         self.sender.replace(Some(late.sender));
         Some(WriterRecovered {
@@ -158,35 +158,35 @@ impl LiveWriter {
         self.sender.borrow().is_none()
     }
 
-    /// How many lines were left out since this was asked, since the file system is slow.
-    pub fn take_left_out(&self) -> u64 {
-        self.skipped_lines.take()
+    /// How many events were dropped since the last call, because the file system is slow.
+    pub fn take_dropped(&self) -> u64 {
+        self.dropped_count.take()
     }
 }
 
-/// How long the logs of so many procs may take.
+/// Time limit for writing the logs of this many procs.
 fn limit(procs: usize) -> Duration {
     SETTLE_MAX + SETTLE_PER_PROC * u32::try_from(procs).unwrap_or(u32::MAX)
 }
 
 /// Asks for an answer; `None`: the queue stays full.
-fn ask(
-    words: &SyncSender<WriterMessage>,
+fn request_answer(
+    sender: &SyncSender<WriterMessage>,
     has_ended: bool,
     until: Instant,
 ) -> Option<Receiver<Option<String>>> {
     let (answer, answered) = sync_channel(1);
-    let mut word = WriterMessage::Settle(answer, has_ended);
+    let mut message = WriterMessage::Settle(answer, has_ended);
     loop {
-        match words.try_send(word) {
-            // A thread that is gone has dropped the answer's other end.
+        match sender.try_send(message) {
+            // A thread that has ended has dropped the other end of the answer's channel.
             Ok(()) | Err(TrySendError::Disconnected(_)) => return Some(answered),
-            Err(TrySendError::Full(same)) => word = same,
+            Err(TrySendError::Full(same)) => message = same,
         }
         if Instant::now() >= until {
             return None;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(RETRY_INTERVAL);
     }
 }
 
@@ -201,25 +201,25 @@ fn wait(
     })
 }
 
-fn write(record: RunRecord, places: &LogPaths, heard: &Receiver<WriterMessage>) {
-    let mut trouble = None;
+fn write(record: RunRecord, places: &LogPaths, messages: &Receiver<WriterMessage>) {
+    let mut write_error = None;
     let mut logs = LiveLogs::new(record, places);
     if let Err(e) = &logs {
-        trouble = Some(e.to_string());
+        write_error = Some(e.to_string());
     }
-    // When what was taken in is to be written.
+    // When the events so far are to be written.
     let mut due = Instant::now();
     let mut is_new = false;
     loop {
-        let word = match is_new {
-            true => heard.recv_timeout(due.saturating_duration_since(Instant::now())),
-            false => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        let message = match is_new {
+            true => messages.recv_timeout(due.saturating_duration_since(Instant::now())),
+            false => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         let mut settle = None;
-        match word {
-            Ok(WriterMessage::Event(news)) => {
+        match message {
+            Ok(WriterMessage::Event(event)) => {
                 if let Ok(logs) = &mut logs {
-                    logs.take(news);
+                    logs.take(event);
                 }
                 is_new = true;
                 if Instant::now() < due {
@@ -238,14 +238,14 @@ fn write(record: RunRecord, places: &LogPaths, heard: &Receiver<WriterMessage>) 
                 written = written.and(logs.finish());
             }
             if let Err(e) = written {
-                trouble.get_or_insert(e.to_string());
+                write_error.get_or_insert(e.to_string());
             }
             if settle.is_some() {
                 logs.pause();
             }
         }
         if let Some((answer, _)) = settle {
-            let _ = answer.send(trouble.take());
+            let _ = answer.send(write_error.take());
         }
         is_new = false;
         due = Instant::now() + (began.elapsed() * PAUSE_FACTOR).clamp(PAUSE_MIN, PAUSE_MAX);
@@ -271,9 +271,9 @@ mod tests {
         RunEvent::Line(Box::new(Line::Heartbeat(beat)))
     }
 
-    /// A pipe that nobody reads is a fault that is told, and no end of the run.
+    /// A pipe without a reader is reported as an error and does not end the run.
     #[test]
-    fn nobody_waits_for_who_does_not_read_a_pipe() {
+    fn a_pipe_without_a_reader_does_not_block_the_run() {
         let dir = tempfile::tempdir().expect("a directory");
         let pipe = dir.path().join("q");
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
@@ -290,20 +290,20 @@ mod tests {
         let writer = LiveWriter::begin(record, places).expect("a thread");
         writer.push(RunEvent::Point(number, Timestamp::now()));
         (0..1_000).for_each(|_| writer.push(heartbeat_event(number)));
-        assert_eq!(writer.settle(false), None, "somebody may come yet");
-        let told = writer.settle(true).expect("nobody came");
-        assert!(told.contains("/q: "), "{told}");
-        assert!(told.contains(" bytes were not read "), "{told}");
+        assert_eq!(writer.settle(false), None, "a reader may still open it");
+        let message = writer.settle(true).expect("no reader came");
+        assert!(message.contains("/q: "), "{message}");
+        assert!(message.contains(" bytes were not read "), "{message}");
         assert!(!writer.has_failed());
     }
 
-    /// One whose thread is at the other end, and is not waited for.
+    /// A writer with a time limit of zero, and the thread's end of its queue.
     fn writer() -> (LiveWriter, Receiver<WriterMessage>) {
-        let (words, heard) = sync_channel(QUEUE);
+        let (sender, messages) = sync_channel(QUEUE);
         let dir = std::path::PathBuf::from("/nowhere");
         let writer = LiveWriter {
-            sender: RefCell::new(Some(words)),
-            skipped_lines: Cell::new(0),
+            sender: RefCell::new(Some(sender)),
+            dropped_count: Cell::new(0),
             places: LogPaths {
                 dir: dir.clone(),
                 log_dir: dir,
@@ -312,32 +312,32 @@ mod tests {
             limit: Duration::ZERO,
             late: RefCell::new(None),
         };
-        (writer, heard)
+        (writer, messages)
     }
 
-    /// More than the queue holds is left out, and nobody waits for a thread that hangs.
+    /// Events beyond the queue's length are dropped, and a thread that hangs is not waited for.
     #[test]
-    fn the_queue_has_a_limit_and_what_is_left_out_is_counted() {
-        let (writer, heard) = writer();
+    fn the_queue_has_a_limit_and_dropped_events_are_counted() {
+        let (writer, messages) = writer();
         (0..QUEUE + 7).for_each(|_| writer.push(heartbeat_event(1)));
-        assert_eq!((writer.take_left_out(), writer.take_left_out()), (7, 0));
-        let told = writer.settle(false).expect("it hangs");
-        assert!(told.contains("/nowhere: the logs"), "{told}");
+        assert_eq!((writer.take_dropped(), writer.take_dropped()), (7, 0));
+        let message = writer.settle(false).expect("it hangs");
+        assert!(message.contains("/nowhere: the logs"), "{message}");
         assert!(writer.has_failed());
         assert_eq!(
             writer.settle(true),
             None,
-            "told once, and not waited for again"
+            "reported once, and not waited for again"
         );
         assert_eq!(writer.settle_again(), None, "its queue is still full");
-        drop(heard);
+        drop(messages);
     }
 
-    /// Answers everything that is asked, as the thread does.
-    fn answer_all(heard: Receiver<WriterMessage>) {
+    /// Answers all requests, as the thread does.
+    fn answer_all(messages: Receiver<WriterMessage>) {
         std::thread::spawn(move || {
-            for word in heard {
-                if let WriterMessage::Settle(answer, _) = word {
+            for message in messages {
+                if let WriterMessage::Settle(answer, _) = message {
                     let _ = answer.send(None);
                 }
             }
@@ -346,32 +346,34 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_late_is_asked_once_more_at_the_end() {
-        let (mut late, heard) = writer();
-        let told = late.settle(true).expect("it is late");
+        let (mut late, messages) = writer();
+        let message = late.settle(true).expect("it is late");
         assert!(late.has_failed());
-        let Ok(WriterMessage::Settle(answer, true)) = heard.try_recv() else {
+        let Ok(WriterMessage::Settle(answer, true)) = messages.try_recv() else {
             panic!("it was asked");
         };
-        answer.send(Some("a disk is full".into())).expect("heard");
+        answer
+            .send(Some("a disk is full".into()))
+            .expect("received");
         late.limit = limit(0);
-        answer_all(heard);
-        let trouble = Some("a disk is full".to_owned());
+        answer_all(messages);
+        let write_error = Some("a disk is full".to_owned());
         assert_eq!(
             late.settle_again(),
             Some(WriterRecovered {
-                message: told,
-                write_error: trouble
+                message,
+                write_error
             })
         );
         assert!(!late.has_failed());
         assert_eq!(late.settle_again(), None);
         // One that has not answered is not waited for.
-        let (mut hangs, heard) = writer();
+        let (mut hangs, messages) = writer();
         assert!(hangs.settle(true).is_some());
         hangs.limit = limit(0);
         assert_eq!(hangs.settle_again(), None);
         assert!(hangs.has_failed());
-        drop(heard);
+        drop(messages);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Runs, preflights and sweeps of several clients that log in to Samba: with a wrong
-//! password each of them tries it once, whatever the number of clients and shares.
+//! Runs, preflights and sweeps of several clients that log in to Samba: each of them tries
+//! a wrong password once, whatever the number of clients and shares.
 
 use crate::leftovers::{CleanupReport, sweep_leftovers};
 use crate::{RunOptions, RunOutcome, run};
@@ -55,7 +55,7 @@ fn board(plan: &LaunchPlan) -> Box<dyn AgentLinks> {
     Box::new(ThreadLinks::launch(plan, Arc::new(ThreadLauncher)))
 }
 
-fn ran(plan: RunPlan, dir: &Path) -> RunOutcome {
+fn run_plan(plan: RunPlan, dir: &Path) -> RunOutcome {
     let options = RunOptions {
         plan,
         launch: launch(),
@@ -73,7 +73,7 @@ fn ran(plan: RunPlan, dir: &Path) -> RunOutcome {
     run(options, board(&launch())).unwrap()
 }
 
-fn looked(plan: RunPlan, dir: &Path) -> Findings {
+fn inspect(plan: RunPlan, dir: &Path) -> Findings {
     preflight(PreflightOptions {
         plan,
         launch: launch(),
@@ -86,7 +86,7 @@ fn looked(plan: RunPlan, dir: &Path) -> Findings {
     })
 }
 
-fn swept(plan: &RunPlan) -> Vec<CleanupReport> {
+fn sweep(plan: &RunPlan) -> Vec<CleanupReport> {
     let stop = StopFlag::new();
     sweep_leftovers(
         plan,
@@ -113,7 +113,7 @@ fn a_wrong_password_is_tried_once_by_all_clients_together() {
         assert_eq!(tried.len(), 1, "{what}: {tried:?}");
     };
     tried("run", &mut || {
-        let outcome = ran(wrong(), dir.path());
+        let outcome = run_plan(wrong(), dir.path());
         let end = outcome.record.end.as_ref().expect("an end");
         let Outcome::Failed { reason } = &end.outcome else {
             panic!("{end:?}");
@@ -122,7 +122,7 @@ fn a_wrong_password_is_tried_once_by_all_clients_together() {
         assert!(reason.contains("tried once"), "{reason}");
     });
     tried("preflight", &mut || {
-        let findings = looked(wrong(), dir.path());
+        let findings = inspect(wrong(), dir.path());
         let mounts = || findings.checks.iter().filter(|c| c.what == "mount");
         assert!(
             mounts().any(|c| c.sentence.contains("STATUS_LOGON_FAILURE")),
@@ -130,7 +130,7 @@ fn a_wrong_password_is_tried_once_by_all_clients_together() {
         );
     });
     tried("sweep", &mut || {
-        let left: Vec<String> = swept(&wrong())
+        let left: Vec<String> = sweep(&wrong())
             .into_iter()
             .flat_map(|s| s.left)
             .map(|left| left.sentence)
@@ -143,16 +143,16 @@ fn a_wrong_password_is_tried_once_by_all_clients_together() {
 }
 
 #[test]
-fn shares_are_looked_at_and_swept() {
+fn shares_are_inspected_and_swept() {
     let Some(samba) = available(Samba::start(SambaOptions::default())) else {
         return;
     };
     let dir = tempfile::tempdir().unwrap();
     let plan = || plan(&samba, Samba::PASSWORD);
-    let findings = samba.sandbox().run(|| looked(plan(), dir.path()));
-    let lets_in = findings.checks.iter().filter(|c| c.what == "mount");
+    let findings = samba.sandbox().run(|| inspect(plan(), dir.path()));
+    let mounts = findings.checks.iter().filter(|c| c.what == "mount");
     let (mut count, mut sentences) = (0, String::new());
-    for check in lets_in {
+    for check in mounts {
         count += 1;
         sentences.push_str(&check.sentence);
         assert_eq!(check.verdict, CheckStatus::Ok, "{check:?}");
@@ -174,7 +174,7 @@ fn shares_are_looked_at_and_swept() {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
     }
-    let swept = samba.sandbox().run(|| swept(&plan()));
+    let swept = samba.sandbox().run(|| sweep(&plan()));
     let removed: u64 = swept.iter().map(|s| s.removed_count).sum();
     assert_eq!(removed, 1, "{swept:?}");
     assert!(swept.iter().all(|s| s.left.is_empty()), "{swept:?}");

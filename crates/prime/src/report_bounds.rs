@@ -1,5 +1,5 @@
-//! Whether what an agent tells can be: of its own procs, each once, of a window as
-//! long as RUN. The prime believes nobody.
+//! Whether an agent's figures are possible: of its own procs, each once, of a window as
+//! long as RUN. The prime checks the figures of all agents.
 
 use filermark_model::client_reads::ClientReads;
 use filermark_model::stall::Stalls;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// How much longer or shorter than RUN a window may be: a tenth, and this.
 const WINDOW_MARGIN: Nanos = Nanos::from_secs(1);
-/// Operations may end so long after RUN.
+/// How long after RUN operations may end.
 const TAIL: Nanos = Nanos::from_secs(900);
 
 /// Processors that a host may have.
@@ -17,7 +17,7 @@ const CORES_MAX: u64 = 1 << 16;
 /// Longest that a host may have been suspended.
 const SUSPENDED_MAX: Nanos = Nanos::from_secs(366 * 86_400);
 
-/// What cannot be in a client's figures of a RUN of this length; `None`: they may be true.
+/// What is impossible in a client's figures of a RUN of this length; `None`: nothing.
 pub(crate) fn implausible(
     plan: &RunPlan,
     client: usize,
@@ -58,12 +58,11 @@ pub(crate) fn implausible(
     if silent_ns > stats.window_ns.saturating_add(WINDOW_MARGIN.0) {
         return Some("a time without replies beyond the end of RUN".into());
     }
-    let strange = stats.intervals.iter().find(|i| !can_be(plan, i));
+    let strange = stats.intervals.iter().find(|i| !is_plausible(plan, i));
     strange.map(|i| format!("second {} of RUN", i.second))
 }
 
-/// What cannot be in the lengths that WARMUP and RUN had at a client: outside of what the
-/// plan allows.
+/// Which length of WARMUP or RUN at a client is outside of what the plan allows.
 pub(crate) fn implausible_lengths(plan: &RunPlan, warmup: Nanos, runtime: Nanos) -> Option<String> {
     let phases = &plan.phases;
     let shortest_warmup = match phases.warmup_until_steady {
@@ -82,12 +81,12 @@ pub(crate) fn implausible_lengths(plan: &RunPlan, warmup: Nanos, runtime: Nanos)
         .or_else(|| outside("RUN", runtime, phases.runtime, phases.longest_run()))
 }
 
-/// What cannot be in how long a process says it stood still.
+/// What is impossible in the stalls that a process reports.
 pub(crate) fn implausible_stalls(plan: &RunPlan, stalls: &Stalls) -> Option<String> {
     let watched = (plan.phases.longest_run() + TAIL).0;
     let awake_ns = stalls.gap_sum_ns.checked_sub(stalls.suspended_ns);
     let all_cores = watched.saturating_mul(CORES_MAX);
-    let absurd = match awake_ns {
+    let impossible = match awake_ns {
         None => "a suspension longer than all gaps",
         Some(ns) if ns > watched => "gaps longer than RUN",
         _ if stalls.gap_max_ns > stalls.gap_sum_ns => "a gap longer than all of them",
@@ -97,14 +96,14 @@ pub(crate) fn implausible_stalls(plan: &RunPlan, stalls: &Stalls) -> Option<Stri
         _ if stalls.throttled_ns.is_some_and(|ns| ns > all_cores) => "throttled time",
         _ => return None,
     };
-    Some(absurd.to_owned())
+    Some(impossible.to_owned())
 }
 
 /// Longest name of a counter or of a file system's type, in bytes.
 const NAME_MAX: usize = 256;
 
-/// What cannot be in where a client's bytes came from: it may speak of its own mount
-/// points only, of each once.
+/// What is impossible in a client's report of where its bytes came from. It may report its
+/// own mount points only, each once.
 pub(crate) fn implausible_reads(
     plan: &RunPlan,
     client: usize,
@@ -118,17 +117,17 @@ pub(crate) fn implausible_reads(
     let is_strange = |word: &str| word.len() > NAME_MAX || word.chars().any(char::is_control);
     let words = |r: &ClientReads| is_strange(&r.source) || is_strange(&r.file_system);
     if reads.iter().any(words) {
-        return Some("a counter or file system whose name is none".to_owned());
+        return Some("a counter or file system with an invalid name".to_owned());
     }
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let strange = reads.iter().flat_map(|r| &r.mounts);
-    let mut strange = strange.filter(|m| !own.contains(*m) || !told.insert(*m));
+    let mut strange = strange.filter(|m| !own.contains(*m) || !seen.insert(*m));
     let mount = strange.next()?;
     Some(format!("bytes read at {mount}, which is not its own"))
 }
 
-/// Whether a second lies in WARMUP and RUN, or a little behind.
-pub(crate) fn can_be(plan: &RunPlan, interval: &Interval) -> bool {
+/// Whether a second lies in WARMUP and RUN, or a little after.
+pub(crate) fn is_plausible(plan: &RunPlan, interval: &Interval) -> bool {
     let seconds = |span: Nanos| (span.0 / 1_000_000_000) as i64 + 2;
     let from = -seconds(plan.phases.warmup);
     let to = seconds(plan.phases.longest_run() + TAIL);
@@ -149,7 +148,7 @@ mod tests {
     use filermark_model::stats::ProcStats;
 
     #[test]
-    fn bytes_of_mount_points_that_are_not_its_own_are_told() {
+    fn bytes_of_mount_points_of_other_clients_are_refused() {
         use filermark_model::client_reads::ReadCounter;
         let plan = filermark_results::testing::plan();
         let own = plan.clients[0].mounts[0].to_string();
@@ -163,18 +162,21 @@ mod tests {
             source: String::new(),
             unknown: None,
         };
-        let told = |reads: &[ClientReads]| implausible_reads(&plan, 0, reads);
-        assert_eq!(told(&[reads(&[&own])]), None);
-        assert!(told(&[reads(&[&own]), reads(&[&own])]).is_some(), "twice");
-        assert!(told(&[reads(&[&"h:/other".to_owned()])]).is_some());
-        assert!(told(&[reads(&[])]).is_some(), "at no mount point");
+        let refusal = |reads: &[ClientReads]| implausible_reads(&plan, 0, reads);
+        assert_eq!(refusal(&[reads(&[&own])]), None);
+        assert!(
+            refusal(&[reads(&[&own]), reads(&[&own])]).is_some(),
+            "twice"
+        );
+        assert!(refusal(&[reads(&[&"h:/other".to_owned()])]).is_some());
+        assert!(refusal(&[reads(&[])]).is_some(), "at no mount point");
         let mut strange = reads(&[&own]);
         strange.source = "\u{1b}[2J".into();
-        assert!(told(&[strange]).is_some());
+        assert!(refusal(&[strange]).is_some());
     }
 
     #[test]
-    fn stalls_that_cannot_be_are_told() {
+    fn impossible_stalls_are_refused() {
         let plan = filermark_results::testing::plan();
         let good = Stalls {
             gap_count: 2,
@@ -208,29 +210,29 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_phases_are_those_that_the_plan_allows() {
+    fn lengths_of_phases_that_the_plan_does_not_allow_are_refused() {
         let seconds = Nanos::from_secs;
         let mut plan = filermark_results::testing::plan();
         (plan.phases.warmup, plan.phases.runtime) = (seconds(60), seconds(300));
-        let told = |plan: &RunPlan, warmup, runtime| {
+        let refusal = |plan: &RunPlan, warmup, runtime| {
             implausible_lengths(plan, seconds(warmup), seconds(runtime)).unwrap_or_default()
         };
-        assert_eq!(told(&plan, 60, 300), "");
-        assert!(told(&plan, 59, 300).starts_with("a WARMUP of 59000000000 ns"));
-        assert!(told(&plan, 60, 301).starts_with("a RUN of 301000000000 ns"));
+        assert_eq!(refusal(&plan, 60, 300), "");
+        assert!(refusal(&plan, 59, 300).starts_with("a WARMUP of 59000000000 ns"));
+        assert!(refusal(&plan, 60, 301).starts_with("a RUN of 301000000000 ns"));
         plan.phases.warmup_until_steady = true;
         plan.phases.runtime_max = Some(seconds(900));
-        assert_eq!(told(&plan, 31, 899), "");
+        assert_eq!(refusal(&plan, 31, 899), "");
         for (warmup, runtime, what) in [(61, 300, "WARMUP"), (60, 299, "RUN"), (60, 901, "RUN")] {
             assert!(
-                told(&plan, warmup, runtime).contains(what),
+                refusal(&plan, warmup, runtime).contains(what),
                 "{warmup} {runtime}"
             );
         }
     }
 
     #[test]
-    fn figures_that_cannot_be_are_told() {
+    fn impossible_figures_are_refused() {
         let plan = filermark_results::testing::plan();
         let own = plan.procs_per_client;
         let proc = |proc| ProcStats {
@@ -249,25 +251,25 @@ mod tests {
             None,
             "no procs"
         );
-        let told = |change: &dyn Fn(&mut PointStats)| {
+        let refusal = |change: &dyn Fn(&mut PointStats)| {
             let mut stats = good.clone();
             change(&mut stats);
-            implausible(&plan, 1, &stats, plan.phases.runtime).expect("cannot be")
+            implausible(&plan, 1, &stats, plan.phases.runtime).expect("impossible")
         };
-        assert!(told(&|s| s.window_ns = 0).contains("window of 0 ns"));
-        assert!(told(&|s| s.window_ns = 1 << 63).contains("window"));
-        assert!(told(&|s| s.procs[0].proc = 0).contains("proc 0, which is not its own"));
-        assert!(told(&|s| s.procs[0].proc = u32::MAX).contains("not its own"));
-        assert!(told(&|s| s.procs[1].proc = own).contains("twice"));
+        assert!(refusal(&|s| s.window_ns = 0).contains("window of 0 ns"));
+        assert!(refusal(&|s| s.window_ns = 1 << 63).contains("window"));
+        assert!(refusal(&|s| s.procs[0].proc = 0).contains("proc 0, which is not its own"));
+        assert!(refusal(&|s| s.procs[0].proc = u32::MAX).contains("not its own"));
+        assert!(refusal(&|s| s.procs[1].proc = own).contains("twice"));
         let op = |change: fn(&mut filermark_model::OpStats)| {
-            told(&|s| change(s.op_mut(filermark_model::Op::Read)))
+            refusal(&|s| change(s.op_mut(filermark_model::Op::Read)))
         };
         assert!(op(|o| o.open_count = u64::MAX).contains("0 lower bounds"));
         assert!(op(|o| o.late_count = u64::MAX).contains("ended after it"));
         assert!(op(|o| o.early_count = 1).contains("intended before RUN"));
         assert!(op(|o| o.success_count = 1).contains("0 response times"));
         let silence = |start_ns, length_ns| {
-            told(&|s| {
+            refusal(&|s| {
                 s.silence = Some(filermark_model::silence::Silence {
                     start_ns,
                     length_ns,
@@ -276,7 +278,7 @@ mod tests {
         };
         assert!(silence(0, 1 << 62).contains("beyond the end of RUN"));
         assert!(silence(u64::MAX, u64::MAX).contains("beyond the end of RUN"));
-        assert!(told(&|s| s.intervals[0].second = i64::MIN).contains("second -9"));
-        assert!(told(&|s| s.intervals[0].second = i64::MAX).contains("second 9"));
+        assert!(refusal(&|s| s.intervals[0].second = i64::MIN).contains("second -9"));
+        assert!(refusal(&|s| s.intervals[0].second = i64::MAX).contains("second 9"));
     }
 }

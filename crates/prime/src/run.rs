@@ -1,6 +1,6 @@
-//! The prime: starts the agents, gives the orders of a run, gathers and judges.
+//! The course of a run: the prime sends the orders, collects and judges the figures.
 //!
-//! It never trusts an agent's clock, and every wait has a limit.
+//! It never relies on an agent's clock, and every wait has a limit.
 
 mod ending;
 mod figures;
@@ -20,10 +20,10 @@ use filermark_link::links::AgentLinks;
 use state::Run;
 
 /// Runs a plan from INIT of the first load point to the last CLEANUP. The `board`
-/// has the links to the agents, who are being started.
+/// has the links to the agents, which are being started.
 ///
 /// # Errors
-/// Only when no record can be begun; everything else is in the record.
+/// The record cannot be created. All other errors are in the record.
 pub fn run(options: RunOptions<'_>, board: Box<dyn AgentLinks>) -> Result<RunOutcome, RunError> {
     Run::begin(options)?.carry_out(board)
 }

@@ -1,7 +1,7 @@
-//! How long RUN takes: as the plan says, or until the data set has been read and written
-//! once (netmist without a rate: manual N, section 10). The prime decides, from the
+//! How long RUN takes: the length in the plan, or until the data set has been read and
+//! written once (netmist without a rate: manual N, section 10). The prime decides, from the
 //! seconds of all clients, and sends all agents the same length. Components in the
-//! background do not count: agents tell no seconds of them.
+//! background do not count: agents report no seconds of them.
 
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
@@ -14,16 +14,17 @@ pub(crate) struct RunLength {
     least: Nanos,
     /// The longest that it may take; `None`: it has a fixed length.
     most: Option<Nanos>,
-    /// From the decision to the end of RUN at least: every agent receives it before.
+    /// Shortest time from the decision to the end of RUN, so that every agent receives it in
+    /// time.
     lead: Nanos,
     data_bytes: u64,
     moved_bytes: u64,
-    /// What was decided.
+    /// The length, once it is decided.
     length: Option<Nanos>,
 }
 
 impl RunLength {
-    /// Of the plan; an order takes so long to reach every agent.
+    /// From the plan; `lead` is the time that an order needs to reach every agent.
     pub fn new(plan: &RunPlan, point: LoadPoint, lead: Nanos) -> Self {
         Self {
             least: plan.phases.runtime,
@@ -38,18 +39,18 @@ impl RunLength {
         }
     }
 
-    /// How long it takes, as far as it is known; the longest before.
+    /// How long RUN takes; the longest possible until it is decided.
     pub fn length(&self) -> Nanos {
         self.length.or(self.most).unwrap_or(self.least)
     }
 
-    /// How long it will take, where that is known from the beginning.
+    /// How long RUN takes, where that is known from the beginning.
     pub fn fixed(&self) -> Option<Nanos> {
         self.most.is_none().then_some(self.least)
     }
 
-    /// Takes in one client's second of RUN, which has taken so long by now. Gives the length that it
-    /// is to have, once, when it is to end before its limit.
+    /// Adds one client's second of RUN, which has taken `passed` until now. Returns the length
+    /// once, when it is decided and shorter than the limit.
     pub fn add_interval(&mut self, second: &Interval, passed: Nanos) -> Option<Nanos> {
         let most = self.most?;
         if self.length.is_some() || second.second < 0 {
@@ -69,8 +70,8 @@ impl RunLength {
         (length < most).then(|| *self.length.insert(length))
     }
 
-    /// The share of RUN that is over when it has taken so long, from 0 to 1: of its least
-    /// time and of the data, as long as its end is not known.
+    /// The share of RUN that is over after this time, from 0 to 1: of its shortest length and
+    /// of the data, until its end is known.
     pub fn share(&self, passed: Nanos) -> f64 {
         let of = |part: f64, all: f64| match all > 0.0 {
             true => (part / all).clamp(0.0, 1.0),
@@ -81,15 +82,15 @@ impl RunLength {
             None => by_time(self.length()),
             Some(most) => {
                 let data = of(self.moved_bytes as f64, self.data_bytes as f64);
-                let done = by_time(self.least).min(data).min(BEFORE_THE_END);
+                let done = by_time(self.least).min(data).min(SHARE_MAX);
                 done.max(by_time(most))
             }
         }
     }
 }
 
-/// The share that is told at most while the end is not known.
-const BEFORE_THE_END: f64 = 0.99;
+/// The largest share that is reported while the end is not known.
+const SHARE_MAX: f64 = 0.99;
 
 #[cfg(test)]
 mod tests {
@@ -109,7 +110,7 @@ mod tests {
         run
     }
 
-    /// When it was decided and what, at so many bytes a second.
+    /// When the length was decided, and the length, at this many bytes a second.
     fn decided(run: &mut RunLength, bytes: u64) -> Option<(u64, Nanos)> {
         (0..600).find_map(|at| {
             let second = Interval {
@@ -133,16 +134,16 @@ mod tests {
             (seconds(30), Some(seconds(30)))
         );
         assert!((fixed.share(seconds(15)) - 0.5).abs() < 1e-9);
-        // Touched in time: as long as was asked for.
+        // Touched in time: the shortest length.
         let mut quick = run(Some(600));
         assert_eq!(quick.length(), seconds(600));
         assert_eq!(decided(&mut quick, DATA / 10), Some((9, seconds(30))));
         assert_eq!((quick.length(), quick.fixed()), (seconds(30), None));
-        // In its hundredth second, of which the prime hears 2.5 s later; a second of lead.
+        // In its hundredth second, which the prime receives 2.5 s later; a second of lead.
         let mut slow = run(Some(600));
         assert_eq!(decided(&mut slow, DATA / 100), Some((99, seconds(104))));
         assert_eq!(decided(&mut slow, DATA), None, "only once");
-        // Never: the limit.
+        // Never touched: the limit.
         let mut never = run(Some(600));
         assert_eq!(decided(&mut never, DATA / 1_000), None);
         assert_eq!(never.length(), seconds(600));

@@ -1,4 +1,4 @@
-//! Programs of the user's that run beside a benchmark. netmist's scripts (manual N,
+//! Programs of the user that run together with a benchmark. netmist's scripts (manual N,
 //! sections 17 and 21) are called at fixed points of a run, each with one argument:
 //!
 //! | script | argument | when |
@@ -10,10 +10,10 @@
 //! | `netmist_power.sh` | `Load` | when 70 % of RUN are over |
 //! | `netmist_stat.sh`, `netmist_mon.sh` | `STOP` | when the load has ended |
 //!
-//! Every such call is a thread, so that the prime's loop never waits for one while load
-//! is made. What a call leaves running (a monitor that writes a file) goes on after
-//! it till the run ends; a call that takes longer than the limit is ended with all that
-//! it started. PRIME_MON_SCRIPT is called in the same way, by `monitor`'s one thread.
+//! Every such call has a thread, so that the prime's loop never waits for one while load
+//! is made. Processes that a call leaves running (a monitor that writes a file) go on
+//! until the run ends; a call that takes longer than the limit is ended with all that it
+//! started. PRIME_MON_SCRIPT is called in the same way, by the one thread of `monitor`.
 
 mod call;
 mod errors;
@@ -44,12 +44,12 @@ pub use monitor::{MonitorFiles, PhaseEvent};
 
 /// Suffix of the scripts' names.
 const ENDING: &str = if cfg!(windows) { "cmd" } else { "sh" };
-/// What a call may need beyond its limit to be ended.
+/// Additional time for ending a call that has reached its limit.
 const MARGIN: Duration = Duration::from_secs(10);
-/// A call that starts later than this after its event is told `[own]`.
+/// A call that starts later than this after its event is reported `[own]`.
 const LATE_MIN: Duration = Duration::from_secs(1);
-/// What is left to the calls that tidy up after the user wished to stop.
-const HURRY: Duration = Duration::from_secs(5);
+/// Time limit for the calls that clean up after the user has asked to stop.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 /// The three scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Script {
 pub struct ScriptCall {
     /// Which script.
     pub script: Script,
-    /// What it is told.
+    /// Its argument.
     pub argument: &'static str,
     /// The load point, from 1; 0: the run as a whole.
     pub point: u32,
@@ -94,26 +94,26 @@ const LIMIT_DEFAULT: Nanos = Nanos::from_secs(60);
 
 /// The scripts of a run; does nothing without a plan.
 pub struct Scripts {
-    /// Where each of them is; `None`: is not called.
+    /// The path of each script; `None`: it is not called.
     paths: [Option<PathBuf>; 3],
-    /// How long a call of one of them may take.
+    /// Time limit of a call of one of them.
     limit: Duration,
     monitor: Option<Monitor>,
-    ended: Receiver<(u64, CallResult)>,
-    teller: Sender<(u64, CallResult)>,
+    results: Receiver<(u64, CallResult)>,
+    result_sender: Sender<(u64, CallResult)>,
     running: Vec<RunningCall>,
     call_count: u64,
-    /// The programs that have ended, as leaders of groups in which something may go on.
+    /// Programs that have ended, as leaders of groups in which processes may still run.
     leaders: Vec<Child>,
     errors: ScriptErrors,
     missing: Option<String>,
-    /// Which scripts have to be told of the end of the load.
+    /// Which scripts have to be called at the end of the load.
     begun: [bool; 3],
 }
 
 struct RunningCall {
     id: u64,
-    /// Its line of the record, without its end.
+    /// Its line of the record, without the result.
     record: ScriptRecord,
     /// Its name in a finding; the argument is left out where all calls are meant.
     shown: (String, String),
@@ -124,15 +124,15 @@ struct RunningCall {
 }
 
 impl Scripts {
-    /// Looks which scripts are there.
+    /// Looks for the scripts.
     pub fn new(plan: Option<&ScriptsPlan>) -> Self {
-        let (teller, ended) = channel();
+        let (result_sender, results) = channel();
         let mut scripts = Self {
             paths: [const { None }; 3],
             limit: Duration::from_nanos(plan.map_or(0, |p| p.limit.0)),
             monitor: None,
-            ended,
-            teller,
+            results,
+            result_sender,
             running: Vec::new(),
             call_count: 0,
             leaders: Vec::new(),
@@ -148,8 +148,7 @@ impl Scripts {
         scripts
     }
 
-    /// What went wrong in the pieces before of a run that goes on, by the calls that its
-    /// record keeps.
+    /// Adds the errors of the earlier pieces of a resumed run, from the calls in its record.
     pub fn take_earlier(&mut self, calls: &[ScriptRecord]) {
         for call in calls {
             let shown = match call.call {
@@ -167,8 +166,8 @@ impl Scripts {
         }
     }
 
-    /// A call that was started long after its event. One that was not started at all has
-    /// taken no time.
+    /// Adds an error for a call that was started long after its event. A call that was not
+    /// started has taken no time.
     fn note_lateness(&mut self, shown: &str, call: &ScriptRecord) {
         let late = call.event_at.map(|event| call.at.seconds_since(event));
         if call.seconds > 0.0 && late.is_some_and(|late| late > LATE_MIN.as_secs_f64()) {
@@ -180,25 +179,25 @@ impl Scripts {
         }
     }
 
-    /// From now on PRIME_MON_SCRIPT is called, where the plan has one.
+    /// Prepares the calls of PRIME_MON_SCRIPT, where the plan has one.
     pub fn begin_monitor(&mut self, plan: Option<&MonitorPlan>, files: MonitorFiles<'_>) {
         let Some(plan) = plan.cloned() else { return };
         let script = plan.script.clone();
-        match Monitor::new(plan, files, self.teller.clone()) {
-            Ok((monitor, trouble)) => {
-                if let Some(why) = trouble {
+        match Monitor::new(plan, files, self.result_sender.clone()) {
+            Ok((monitor, open_error)) => {
+                if let Some(why) = open_error {
                     self.record_error(&monitor.shown(), "", &why, 0);
                 }
                 self.monitor = Some(monitor);
             }
             Err(e) => {
                 let shown = format!("PRIME_MON_SCRIPT {script}");
-                self.record_error(&shown, "", &format!("no thread for it: {e}"), 0);
+                self.record_error(&shown, "", &format!("cannot start a thread for it: {e}"), 0);
             }
         }
     }
 
-    /// A phase begins or ends: PRIME_MON_SCRIPT is called where it is to be.
+    /// A phase begins or ends: calls PRIME_MON_SCRIPT if the plan has it called here.
     pub fn notify_monitor(&mut self, event: PhaseEvent) {
         let Some(monitor) = self.monitor.as_mut() else {
             return;
@@ -233,7 +232,7 @@ impl Scripts {
         }
     }
 
-    /// RUN is over: the program that runs beside it ends.
+    /// RUN is over: the program that runs during RUN ends.
     pub fn end_with_run(&mut self) {
         if let Some(monitor) = &mut self.monitor {
             monitor.end_with_run();
@@ -262,16 +261,16 @@ impl Scripts {
         }
     }
 
-    /// Starts a call; does nothing where the script is not there.
+    /// Starts a call; does nothing if the script is missing.
     pub fn call(&mut self, call: ScriptCall) {
         let Some(path) = self.paths[call.script as usize].clone() else {
             return;
         };
         self.begun[call.script as usize] = call.argument != "STOP";
         self.call_count += 1;
-        let (id, teller, wish) = (
+        let (id, result_sender, signal) = (
             self.call_count,
-            self.teller.clone(),
+            self.result_sender.clone(),
             Arc::new(CallSignal::default()),
         );
         let job = ScriptCommand {
@@ -281,12 +280,12 @@ impl Scripts {
             until: CallLimit::Limit(self.limit),
             copy: None,
             splits_errors: false,
-            signal: wish.clone(),
+            signal: signal.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("script".into())
             .spawn(move || {
-                let _ = teller.send((id, carry_out(job)));
+                let _ = result_sender.send((id, carry_out(job)));
             });
         let name = call.script.file_name();
         match thread {
@@ -295,17 +294,17 @@ impl Scripts {
                 record: record(name.clone(), call.argument, call.point, call.phase),
                 shown: (name, call.argument.to_owned()),
                 since: Instant::now(),
-                signal: wish,
+                signal,
                 is_waited_for: true,
             }),
             Err(e) => {
-                let reason = format!("no thread for it: {e}");
+                let reason = format!("cannot start a thread for it: {e}");
                 self.record_error(&name, call.argument, &reason, call.point);
             }
         }
     }
 
-    /// Tells the scripts that were told of this load point that its load has ended.
+    /// Calls the scripts that were called at the beginning of the load with `STOP`.
     pub fn call_stops(&mut self, point: u32) {
         for script in [Script::Stat, Script::Mon] {
             if std::mem::take(&mut self.begun[script as usize]) {
@@ -319,10 +318,10 @@ impl Scripts {
         }
     }
 
-    /// The calls that have ended since it was last asked. Never waits.
+    /// The calls that have ended since the last call of this function. Never waits.
     pub fn take_ended(&mut self) -> Vec<ScriptRecord> {
         let mut records = Vec::new();
-        while let Ok((id, ended)) = self.ended.try_recv() {
+        while let Ok((id, ended)) = self.results.try_recv() {
             if let Some(at) = self.running.iter().position(|w| w.id == id) {
                 let call = self.running.remove(at);
                 records.push(self.take_in(call, ended));
@@ -350,8 +349,9 @@ impl Scripts {
         record
     }
 
-    /// Waits till the calls have ended that the run waits for, which their limits see to.
-    /// The wish to stop shortens that. `meanwhile` is called every few milliseconds.
+    /// Waits until the calls have ended that the run waits for, at most for their limits, or
+    /// for a shorter time after a request to stop. `meanwhile` is called every few
+    /// milliseconds.
     pub fn wait(&mut self, stop: &StopFlag, meanwhile: &mut dyn FnMut()) -> Vec<ScriptRecord> {
         let mut records = self.take_ended();
         let of_monitor = self.monitor.as_ref().and_then(Monitor::limit);
@@ -359,10 +359,10 @@ impl Scripts {
         let began = Instant::now();
         let mut stopped: Option<Instant> = None;
         while self.running.iter().any(|w| w.is_waited_for) {
-            let hurry =
-                stop.is_raised() && stopped.get_or_insert_with(Instant::now).elapsed() >= HURRY;
+            let is_stopped = stop.is_raised()
+                && stopped.get_or_insert_with(Instant::now).elapsed() >= STOP_LIMIT;
             let is_late = began.elapsed() >= limit + MARGIN;
-            if hurry || is_late {
+            if is_stopped || is_late {
                 self.give_up();
             }
             if began.elapsed() >= limit + MARGIN + 3 * child::TERM_GRACE {
@@ -376,7 +376,7 @@ impl Scripts {
         records
     }
 
-    /// The run is over: waits for every call, and ends what calls have left running.
+    /// The run is over: waits for every call, and ends the processes that calls have left.
     pub fn finish(&mut self, stop: &StopFlag) -> Vec<ScriptRecord> {
         self.end_with_run();
         for call in &mut self.running {
@@ -392,14 +392,14 @@ impl Scripts {
         self.leaders.clear();
     }
 
-    /// No call goes on, or begins, any more.
+    /// Ends all calls; waiting ones do not begin.
     fn give_up(&self) {
         for call in self.running.iter().filter(|w| w.is_waited_for) {
             call.signal.give_up.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Calls that cannot even be ended are left to themselves.
+    /// Removes the calls that cannot be ended.
     fn abandon(&mut self) -> Vec<ScriptRecord> {
         let (left, others) = std::mem::take(&mut self.running)
             .into_iter()
@@ -408,7 +408,8 @@ impl Scripts {
         let left: Vec<RunningCall> = left;
         left.into_iter()
             .map(|call| {
-                let reason = "does not end although it was killed, and is left alone";
+                let reason =
+                    "does not end although it was killed, and is not waited for any longer";
                 let ended = CallResult {
                     at: call.record.at,
                     seconds: call.since.elapsed().as_secs_f64(),
@@ -423,9 +424,9 @@ impl Scripts {
         self.errors.add(script, argument, reason, "", point);
     }
 
-    /// What is to be said of the scripts at the end of the run, each thing once.
+    /// The findings about the scripts at the end of the run, each once.
     pub fn findings(&self) -> Vec<Finding> {
-        // Who has none of them does not think of netmist.
+        // Without any script the user does not use netmist's scripts.
         let any = self.paths.iter().any(Option::is_some) || !self.errors.is_empty();
         let missing = self.missing.iter().filter(|_| any).map(|path| {
             let message = format!(
@@ -437,7 +438,7 @@ impl Scripts {
     }
 }
 
-/// No call outlives the run, however it ended.
+/// Ends all calls, however the run ended.
 impl Drop for Scripts {
     fn drop(&mut self) {
         self.end_with_run();
@@ -454,7 +455,7 @@ impl Drop for Scripts {
     }
 }
 
-/// The line of a call that begins; how it ends is not known.
+/// The line of a call that begins; the result follows.
 fn record(script: String, argument: &str, point: u32, phase: Option<Phase>) -> ScriptRecord {
     ScriptRecord {
         at: Timestamp::now(),

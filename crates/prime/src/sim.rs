@@ -1,6 +1,5 @@
-//! Prime and agents in a made-up world, by thousands of seeds: whatever dies, hangs
-//! or garbles, at whatever moment, the run comes to an end in time, says what
-//! happened, and leaves nothing behind.
+//! Simulations of a prime and its agents, for thousands of seeds: whatever fault occurs
+//! and whenever, the run ends in time, reports what happened, and leaves no files behind.
 //!
 //! `FILERMARK_SIM_SEEDS=5000 cargo test -p filermark-prime sim` for more seeds,
 //! `FILERMARK_SIM_SEED=77` to replay one.
@@ -20,13 +19,13 @@ use filermark_results::record::{Phase, PointRecord};
 use std::panic::AssertUnwindSafe;
 use world::PrimeDied;
 
-/// From a fault to the end of the load, as the issue of the field wants it.
+/// Longest time from a fault to the end of the load.
 const LOAD_ENDS: Nanos = Nanos::from_secs(15);
-/// From the death of the prime to the end of everything.
-const ORPHANS_END: Nanos = Nanos::from_secs(30);
+/// Longest time from the death of the prime to the end of all agents.
+const AGENTS_END: Nanos = Nanos::from_secs(30);
 
 #[test]
-fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
+fn without_faults_all_figures_arrive_and_all_agents_begin_together() {
     for_seeds(|seed| {
         let case = Case::new(seed);
         let record = case.run().record;
@@ -36,14 +35,14 @@ fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
         );
         assert_eq!(record.points.len(), 2);
         let world = case.world.borrow();
-        let told: u64 = world.hosts.iter().map(|h| h.reported_count).sum();
+        let reported: u64 = world.hosts.iter().map(|h| h.reported_count).sum();
         let kept = record
             .points
             .iter()
             .map(|p| p.measured().expect("measured").success_count());
         assert_eq!(
             kept.sum::<u64>(),
-            told,
+            reported,
             "no figure is lost or counted twice"
         );
         for (number, point) in record.points.iter().enumerate() {
@@ -69,8 +68,8 @@ fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
             assert!(spread <= start.spread_ns, "{spread} > {}", start.spread_ns);
         }
         for host in &world.hosts {
-            let word = host.password.reveal();
-            assert_eq!(word, case.hosts.is_multiple_of(2).then_some("geheim"));
+            let password = host.password.reveal();
+            assert_eq!(password, case.hosts.is_multiple_of(2).then_some("geheim"));
         }
         assert!(world.files.is_empty() && !world.directory);
         drop(world);
@@ -92,14 +91,15 @@ fn all_clients_begin_run_at_one_instant_when_the_load_is_steady() {
             let warmup = point.warmup.expect("how long it took");
             assert!(warmup.steady, "{warmup:?}");
             assert!(warmup.length_ns >= 31_000_000_000 && warmup.length_ns < longest.0);
-            let late = |rule| point.findings.iter().any(|f| f.rule == rule);
-            assert!(!late(Rule::WarmupLimit));
-            let invalid = |f: &&filermark_model::Finding| f.rule == Rule::ClientStart;
-            let told: Vec<_> = point.findings.iter().filter(invalid).collect();
-            assert!(told.iter().all(|f| !f.invalidates()), "{told:?}");
-            let called: Vec<_> = world.hosts.iter().map(|h| h.called[number]).collect();
-            assert!(called.iter().all(|(_, before)| *before), "{called:?}");
-            let began = || called.iter().map(|(at, _)| at.0);
+            let has = |rule| point.findings.iter().any(|f| f.rule == rule);
+            assert!(!has(Rule::WarmupLimit));
+            assert_eq!(other_runs(point), [] as [&Finding; 0]);
+            let run_starts: Vec<_> = world.hosts.iter().map(|h| h.run_starts[number]).collect();
+            assert!(
+                run_starts.iter().all(|(_, in_time)| *in_time),
+                "{run_starts:?}"
+            );
+            let began = || run_starts.iter().map(|(at, _)| at.0);
             let spread = began().max().unwrap_or(0) - began().min().unwrap_or(0);
             let start = point.start.as_ref().expect("a start");
             assert!(spread <= start.spread_ns, "{spread} > {}", start.spread_ns);
@@ -109,14 +109,14 @@ fn all_clients_begin_run_at_one_instant_when_the_load_is_steady() {
     });
 }
 
-/// The findings of a load point that a client had another RUN than the others.
+/// The findings of a load point about clients whose RUN differed from that of the others.
 fn other_runs(point: &PointRecord) -> Vec<&Finding> {
     let findings = point.findings.iter();
     let of_start = findings.filter(|f| f.rule == Rule::ClientStart);
     of_start.filter(|f| f.invalidates()).collect()
 }
 
-/// With a WARMUP of fixed length, and behind one that the prime has ended.
+/// With a WARMUP of fixed length, and after one that the prime has ended.
 #[test]
 fn all_clients_end_run_at_one_instant_when_the_data_is_touched() {
     for_seeds(|seed| {
@@ -161,17 +161,17 @@ fn a_client_that_ends_run_late_makes_the_load_point_invalid() {
         let end = record.end.as_ref().expect("an end");
         assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
         for point in &record.points {
-            let [told] = other_runs(point)[..] else {
+            let [finding] = other_runs(point)[..] else {
                 panic!("{:?}", point.findings);
             };
-            let name = format!("client h{late}: it learned ");
-            assert!(told.message.starts_with(&name), "{}", told.message);
+            let text = format!("client h{late}: it received the order ");
+            assert!(finding.message.starts_with(&text), "{}", finding.message);
         }
         case.assert_clean();
     });
 }
 
-/// Nobody waits for it as long as RUN might have taken.
+/// The wait is shorter than the longest possible RUN.
 #[test]
 fn a_client_that_never_ends_run_ends_the_load_point_in_time() {
     for_seeds(|seed| {
@@ -198,7 +198,7 @@ fn a_client_that_never_ends_run_ends_the_load_point_in_time() {
     });
 }
 
-/// Agents go on telling it while they stop: that does not end CLEANUP.
+/// Agents go on reporting the free space while they stop: that does not end CLEANUP.
 #[test]
 fn a_file_system_that_fills_up_in_init_ends_the_run_and_is_cleaned_up() {
     for_seeds(|seed| {
@@ -220,7 +220,7 @@ fn a_file_system_that_fills_up_in_init_ends_the_run_and_is_cleaned_up() {
             .map(|p| (p.phase, p.failure.is_some()))
             .collect();
         assert_eq!(phases, [(Phase::Init, true), (Phase::Cleanup, false)]);
-        assert_eq!(end.findings, [], "nothing is left");
+        assert_eq!(end.findings, [], "no files are left");
         let world = case.world.borrow();
         assert!(world.files.is_empty() && !world.directory);
         drop(world);
@@ -234,7 +234,7 @@ fn seconds_of_little_free_space_count_on_from_init_into_the_load() {
     for_seeds(|seed| {
         let case = Case::new(seed);
         case.world.borrow_mut().free_pcnt = Some(4);
-        case.world.borrow_mut().tells_space_once = true;
+        case.world.borrow_mut().reports_space_once = true;
         let record = case.run().record;
         let end = record.end.as_ref().expect("an end");
         let Outcome::Failed { reason } = &end.outcome else {
@@ -248,7 +248,7 @@ fn seconds_of_little_free_space_count_on_from_init_into_the_load() {
 }
 
 #[test]
-fn who_is_not_told_to_watch_a_file_system_ends_no_run() {
+fn reports_from_agents_that_do_not_watch_a_file_system_end_no_run() {
     for_seeds(|seed| {
         let case = Case::new(seed);
         case.world.borrow_mut().free_pcnt = Some(50);
@@ -267,16 +267,20 @@ fn a_warmup_that_is_never_steady_ends_at_its_limit() {
     for point in &record.points {
         let warmup = point.warmup.expect("how long it took");
         assert_eq!((warmup.length_ns, warmup.steady), (limit.0, false));
-        let told = point.findings.iter().find(|f| f.rule == Rule::WarmupLimit);
-        let told = told.expect("it is told");
-        assert!(told.message.contains("limit of 60 s"), "{}", told.message);
+        let finding = point.findings.iter().find(|f| f.rule == Rule::WarmupLimit);
+        let finding = finding.expect("a finding");
+        assert!(
+            finding.message.contains("limit of 60 s"),
+            "{}",
+            finding.message
+        );
     }
     case.assert_clean();
 }
 
-/// One agent fails in one way at some moment.
+/// One agent has one fault at some moment.
 fn with_one_fault(seed: u64) {
-    // Longer than any fault may go unnoticed.
+    // Longer than it takes to notice any fault.
     let case = Case::new(seed).lasting(Nanos::from_secs(30));
     let mut rng = Rng::new(seed, 0x53);
     let victim = rng.below(case.hosts as u64) as usize;
@@ -286,9 +290,9 @@ fn with_one_fault(seed: u64) {
         Fault::Frozen(Nanos::from_secs(60)),
         Fault::Blackhole,
         Fault::Reset,
-        Fault::Nonsense,
+        Fault::Garbage,
         Fault::Hung,
-        Fault::Lies,
+        Fault::FalseReports,
     ];
     let fault = faults[rng.below(faults.len() as u64) as usize];
     let at = Nanos::from_secs(1) + Nanos(rng.below(75_000_000_000));
@@ -296,13 +300,13 @@ fn with_one_fault(seed: u64) {
     let record = case.run().record;
     let end = record.end.as_ref().expect("an end");
     let world = case.world.borrow();
-    // The others stopped in time. One that hangs or lies is seen when its phase is over.
-    if case.on_lost == OnLost::End && !matches!(fault, Fault::Hung | Fault::Lies) {
+    // The others stopped in time. These two faults are noticed when the phase is over.
+    if case.on_lost == OnLost::End && !matches!(fault, Fault::Hung | Fault::FalseReports) {
         for (number, host) in world.hosts.iter().enumerate() {
             let after = host.load_ended.since(at);
-            let met = host.load_ended > at && end.outcome != Outcome::Complete;
+            let is_affected = host.load_ended > at && end.outcome != Outcome::Complete;
             assert!(
-                !met || after < LOAD_ENDS,
+                !is_affected || after < LOAD_ENDS,
                 "h{number} made load for {after:?} more"
             );
         }
@@ -313,20 +317,20 @@ fn with_one_fault(seed: u64) {
             reason.contains(&name) || fault == Fault::Hung,
             "{fault:?} of {name}: {reason}"
         ),
-        Outcome::Interrupted => panic!("nobody wished it"),
-        // It came too late to matter, or the others went on.
+        Outcome::Interrupted => panic!("no stop was requested"),
+        // The fault came after the run, or the others went on.
         Outcome::Complete => {
             for point in &record.points {
                 let whole = point.clients.len() == case.hosts;
                 let lost = point.findings.iter().any(|f| f.rule == Rule::ClientLost);
-                assert!(whole || lost, "a client is missing and nobody says so");
+                assert!(whole || lost, "a client is missing without a finding");
                 assert!(!lost || !point.is_valid());
             }
         }
     }
     let others_live = case.hosts > 1;
     if others_live && fault != Fault::Hung {
-        // A frozen one that wakes up later tidies up after itself; see assert_clean.
+        // An agent that was frozen removes its files later; `assert_clean` checks that.
         assert!(
             world.files.is_empty(),
             "the others clean up: {:?}",
@@ -338,12 +342,12 @@ fn with_one_fault(seed: u64) {
 }
 
 #[test]
-fn whatever_happens_to_one_agent_is_told_in_time_and_cleaned_up() {
+fn any_fault_of_one_agent_is_reported_in_time_and_cleaned_up() {
     for_seeds(with_one_fault);
 }
 
 #[test]
-fn the_wish_to_stop_is_heard_at_any_moment() {
+fn a_request_to_stop_is_handled_at_any_moment() {
     for_seeds(|seed| {
         let case = Case::new(seed);
         let mut rng = Rng::new(seed, 0x54);
@@ -379,14 +383,14 @@ fn agents_of_a_killed_prime_clean_up_by_themselves() {
         if let Err(panic) = ran {
             assert!(panic.is::<PrimeDied>(), "another panic");
             let mut world = case.world.borrow_mut();
-            // Its links end, or (a host that vanished) nothing is heard any more.
+            // Its links end, or (its host was lost) no bytes arrive any more.
             match rng.percent(50.0) {
                 true => world.end_links(),
                 false => (0..case.hosts).for_each(|h| world.plan_fault(h, Fault::Blackhole, at)),
             }
-            world.go_on(ORPHANS_END);
+            world.run_for(AGENTS_END);
             for (number, host) in world.hosts.iter().enumerate() {
-                assert!(host.ended && !host.loads, "h{number} lives on");
+                assert!(host.ended && !host.loads, "h{number} still runs");
             }
             assert!(
                 world.files.is_empty() && !world.directory,

@@ -1,23 +1,22 @@
-//! What INIT did to the free space of the servers, beside what it wrote.
+//! How INIT changed the free space of the servers, compared with what it wrote.
 //!
-//! A server that stores far less than was written compresses, deduplicates, or
-//! allocates later; one that loses far more has other users. Either changes what a
-//! result is worth, so it is in the record and, where it is conspicuous, a finding.
+//! A server that stores far less than was written compresses, deduplicates, or allocates
+//! later; one that loses far more free space has other users. Either affects the meaning
+//! of a result, so it is in the record and, if the difference is large, a finding.
 
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Finding, Rule, Severity};
 use filermark_results::record::{SpaceChange, SpaceUse};
 
-/// Writes below this say nothing: file systems round, and keep room for journals.
+/// Smaller writes are not judged: file systems round, and reserve space for journals.
 const WRITTEN_BYTES_MIN: u64 = 64 << 20;
-/// Share of the bytes written, in percent, within which the loss of free space is as
-/// expected.
+/// Expected loss of free space, in percent of the bytes written.
 const STORED_PCNT_MIN: f64 = 80.0;
 const STORED_PCNT_MAX: f64 = 150.0;
 const SOURCE: &str = "Filermark, docs/src/reference/rules.md";
 
-/// Adds what one client has seen: all clients begin and end INIT at about the same
-/// time, so the most before and the least after hold.
+/// Adds the values of one client. All clients begin and end INIT at about the same time,
+/// so the largest value before and the smallest value after are kept.
 pub(crate) fn merge(all: &mut Vec<SpaceChange>, seen: Vec<SpaceChange>) {
     for change in seen {
         match all.iter_mut().find(|c| c.file_system == change.file_system) {
@@ -30,7 +29,7 @@ pub(crate) fn merge(all: &mut Vec<SpaceChange>, seen: Vec<SpaceChange>) {
     }
 }
 
-/// What is conspicuous about it; a note.
+/// A note, if the loss of free space is not as expected.
 pub(crate) fn judge(space: &SpaceUse) -> Option<Finding> {
     let written = space.written_bytes;
     if written < WRITTEN_BYTES_MIN || space.file_systems.is_empty() {
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_of_one_file_system_are_one() {
+    fn values_of_one_file_system_are_merged() {
         let mut all = vec![change("nas:/a", 100, 60)];
         merge(
             &mut all,
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_is_held_against_what_was_written() {
+    fn stored_bytes_are_compared_with_written_bytes() {
         let of =
             |written, before, after| judge(&used(written, vec![change("nas:/a", before, after)]));
         assert_eq!(of(1_000, 5_000, 4_000), None);
@@ -120,7 +119,7 @@ mod tests {
                 .message
                 .contains("others wrote")
         );
-        // Little was written, or nobody states anything.
+        // Little was written, or no free space is known.
         assert_eq!(of(10, 5_000, 5_000), None);
         assert_eq!(judge(&used(1_000, Vec::new())), None);
     }

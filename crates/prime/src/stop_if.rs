@@ -1,4 +1,4 @@
-//! Whether a condition of STOP_IF holds: looked at with every second of WARMUP and RUN,
+//! Whether a condition of STOP_IF holds: checked with every second of WARMUP and RUN, for
 //! all clients together; free space also in INIT.
 
 use filermark_link::limits::SPACE_INTERVAL;
@@ -11,7 +11,7 @@ use filermark_model::stop_if::{StopCondition, StopFigure};
 use filermark_model::survey::Space;
 use std::collections::BTreeMap;
 
-/// Requested rate, in op/s, from which on a second without a reply is silence.
+/// Lowest requested rate, in op/s, at which a second without a reply counts as silence.
 const SILENCE_RATE_MIN: f64 = 1.0;
 
 /// The conditions of a part of a load point: INIT, or WARMUP and RUN.
@@ -19,16 +19,16 @@ const SILENCE_RATE_MIN: f64 = 1.0;
 pub(crate) struct StopConditions {
     conditions: Vec<ConditionState>,
     watchers: SpaceReporters,
-    /// A second in which nothing is answered counts.
+    /// Whether a second without a reply counts.
     silence_counts: bool,
-    /// Seconds in a row in which nothing was answered.
+    /// Consecutive seconds without a reply.
     silent_seconds: u32,
 }
 
 #[derive(Debug)]
 struct ConditionState {
     condition: StopCondition,
-    /// The second since which it holds, and for how many.
+    /// The second since which it holds, and for how many seconds.
     since: i64,
     seconds: u32,
     /// Free space: for how many seconds each file system has been below the limit.
@@ -36,7 +36,7 @@ struct ConditionState {
 }
 
 impl StopConditions {
-    /// The plan's, at a load point; free space is heard from these agents.
+    /// The conditions of the plan at a load point; `watchers` report the free space.
     pub fn new(plan: &RunPlan, point: LoadPoint, watchers: SpaceReporters) -> Self {
         let held = |condition: &StopCondition| ConditionState {
             condition: *condition,
@@ -53,20 +53,20 @@ impl StopConditions {
         }
     }
 
-    /// The same; free space has been below a limit for as long as `before` has heard.
-    pub fn going_on_from(mut self, before: Self) -> Self {
+    /// Continues the times for which free space has been below a limit.
+    pub fn continued_from(mut self, before: Self) -> Self {
         for (held, before) in self.conditions.iter_mut().zip(before.conditions) {
             held.low = before.low;
         }
         self
     }
 
-    /// What an agent is to look at meanwhile.
+    /// The file systems that an agent has to watch.
     pub fn watched_by(&self, agent: usize) -> Vec<String> {
         self.watchers.get(&agent).cloned().unwrap_or_default()
     }
 
-    /// Takes the next second in; why the run is to end, when it is.
+    /// Adds the next second. Returns the reason when the run has to end.
     pub fn add_interval(&mut self, second: &Interval) -> Option<String> {
         let answered = second.success_count.saturating_add(second.error_count);
         self.silent_seconds = match answered {
@@ -78,7 +78,7 @@ impl StopConditions {
             if held.condition.figure == StopFigure::Free {
                 return None;
             }
-            // What ends no operation says nothing about how many fail.
+            // Without a finished operation there is no share of failures.
             let Some(value) = figure(held.condition.figure, second, silent) else {
                 held.seconds = 0;
                 return None;
@@ -95,12 +95,11 @@ impl StopConditions {
         })
     }
 
-    /// Takes in how much of a file system is free, by an agent's word; why the run is to
-    /// end, when it is. Nothing is heard of a file system that the agent was not told to
-    /// look at.
+    /// Adds the free space of a file system as an agent reports it. Returns the reason when
+    /// the run has to end. Reports of file systems that the agent does not watch are ignored.
     pub fn add_space(&mut self, agent: usize, name: &str, space: Space) -> Option<String> {
-        let told = self.watchers.get(&agent)?;
-        if !told.iter().any(|watched| watched == name) {
+        let own = self.watchers.get(&agent)?;
+        if !own.iter().any(|watched| watched == name) {
             return None;
         }
         let percent = match space.total_bytes {
@@ -153,7 +152,7 @@ impl ConditionState {
     }
 }
 
-/// The figure of a second; `None`: it has none.
+/// The figure of a second; `None`: the second does not have it.
 fn figure(figure: StopFigure, second: &Interval, silent_seconds: u32) -> Option<f64> {
     let silence = || (silent_seconds > 0).then(|| f64::from(silent_seconds) * 1e9);
     match figure {
@@ -170,8 +169,8 @@ fn figure(figure: StopFigure, second: &Interval, silent_seconds: u32) -> Option<
     }
 }
 
-/// What a percentile of a second's service times is at least: the lower bound of its
-/// class, in nanoseconds. Classes double.
+/// Lower bound of a percentile of a second's service times, in nanoseconds: that of its
+/// class. Each class is twice as wide as the one before.
 fn percentile_min_ns(second: &Interval, percent: f64) -> f64 {
     let counts = &second.service_log2_us;
     let total: u64 = counts.iter().map(|n| u64::from(*n)).sum();
@@ -205,7 +204,7 @@ mod tests {
         StopConditions::new(&plan, point, SpaceReporters::from([(0, names)]))
     }
 
-    /// A second with so many operations of this service time, and errors.
+    /// A second with this number of operations of this service time, and errors.
     fn second(second: i64, count: u64, service_ns: u64, error_count: u64) -> Interval {
         let mut interval = Interval {
             second,
@@ -221,7 +220,7 @@ mod tests {
     const P99: StopFigure = StopFigure::Percentile { percent: 99.0 };
 
     #[test]
-    fn a_condition_has_to_hold_for_its_seconds_in_a_row() {
+    fn a_condition_has_to_hold_for_consecutive_seconds() {
         let mut guard = guard(P99, 2e9, 3);
         for at in 0..2 {
             assert_eq!(guard.add_interval(&second(at, 10, 3_000_000_000, 0)), None);
@@ -229,7 +228,7 @@ mod tests {
         assert_eq!(
             guard.add_interval(&second(2, 10, 1_000_000, 0)),
             None,
-            "broken"
+            "interrupted"
         );
         assert_eq!(guard.add_interval(&second(3, 10, 3_000_000_000, 0)), None);
         assert_eq!(guard.add_interval(&second(4, 10, 3_000_000_000, 0)), None);
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_slow_ones_do_not_move_the_percentile() {
+    fn a_few_slow_operations_do_not_change_the_percentile() {
         let mut guard = guard(P99, 1e6, 1);
         let mut mixed = second(0, 1_000, 100_000, 0);
         mixed.service_log2_us[20] = 5;
@@ -290,7 +289,7 @@ mod tests {
         assert_eq!(guard.add_space(0, "b", low), None, "another one");
         assert_eq!(guard.add_interval(&second(0, 10, 1_000, 0)), None);
         assert_eq!(guard.add_space(0, "b", enough), None);
-        assert_eq!(guard.add_space(0, "b", low), None, "begins anew");
+        assert_eq!(guard.add_space(0, "b", low), None, "counted from zero");
         let why = guard.add_space(0, "a", low).expect("it holds");
         assert_eq!(
             why,
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_speaks_of_file_systems_that_are_not_its_own_to_watch() {
+    fn reports_of_file_systems_that_an_agent_does_not_watch_are_ignored() {
         let mut guard = guard(StopFigure::Free, 5.0, 5);
         let of = |free_bytes| Space {
             free_bytes,
@@ -321,11 +320,11 @@ mod tests {
     }
 
     #[test]
-    fn hostile_seconds_do_no_harm() {
+    fn extreme_seconds_cause_no_panic() {
         let mut guard = guard(P99, 2e9, 1);
-        let mut absurd = second(i64::MIN, u64::MAX, 0, u64::MAX);
-        absurd.service_log2_us = [u32::MAX; 24];
-        absurd.service_sum_ns = u64::MAX;
-        let _ = guard.add_interval(&absurd);
+        let mut extreme = second(i64::MIN, u64::MAX, 0, u64::MAX);
+        extreme.service_log2_us = [u32::MAX; 24];
+        extreme.service_sum_ns = u64::MAX;
+        let _ = guard.add_interval(&extreme);
     }
 }

@@ -1,7 +1,7 @@
-//! `validate` on client hosts: the prime's round through the clients.
+//! `validate` on client hosts.
 //!
-//! One client after the other, one mount point after the other: the checks of two clients
-//! in the same run directory would meet each other.
+//! One client after the other, one mount point after the other: checks of two clients in
+//! the same run directory would disturb each other.
 
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_hosts::preflight::StartAgents;
@@ -19,10 +19,10 @@ use filermark_model::{Nanos, RunPlan};
 /// How long a client may take for one mount point: every check has limits of its own.
 const MOUNT_MAX: Nanos = Nanos::from_secs(3_600);
 
-/// Why the mount points that follow are not validated, after what came of one; `None`: they
-/// are. Level 1 ends with the first failure. A password that was refused is not tried again:
-/// accounts are locked after a few wrong ones.
-pub fn why_over(
+/// Why the mount points after this one are not validated; `None`: they are. Level 1 ends
+/// with the first failure. A password that was refused is not tried again, since servers
+/// lock accounts after a few wrong ones.
+pub fn why_skip_rest(
     checked: &Result<Validation, NotChecked>,
     driver: &DriverPlan,
     first_only: bool,
@@ -52,11 +52,11 @@ pub struct ValidateOptions<'a> {
     pub claim: Claim,
     /// Stop at the first failure.
     pub first_only: bool,
-    /// Raised when the user wishes to stop.
+    /// Raised when the user asks to stop.
     pub stop: StopFlag,
     /// Starts agents.
     pub board: StartAgents<'a>,
-    /// Told before each mount point of each client, and after it.
+    /// Called before each mount point of each client, and after it.
     pub observe: &'a mut dyn FnMut(&str, &MountPoint, Option<&Validation>),
 }
 
@@ -66,29 +66,29 @@ pub struct Validated {
     pub client: String,
     /// The mount point.
     pub mount: MountPoint,
-    /// What came of it.
+    /// The result.
     pub validation: Validation,
 }
 
-/// What came of all clients.
+/// The results of all clients.
 #[derive(Default)]
 pub struct Outcome {
     /// What was validated.
     pub done: Vec<Validated>,
-    /// What could not be, in sentences that name the client.
+    /// Why mount points could not be validated; each text names the client.
     pub errors: Vec<String>,
-    /// What was left out after a failure elsewhere, in the same way.
+    /// Mount points that were skipped after another failure, with the reason.
     pub skipped: Vec<String>,
 }
 
 impl Outcome {
-    /// All that was not validated, and why.
+    /// All mount points that were not validated, with the reason.
     pub fn not_validated(&self) -> impl Iterator<Item = &String> {
         self.errors.iter().chain(&self.skipped)
     }
 }
 
-/// Goes round the clients that have mount points.
+/// Validates the mount points of all clients.
 pub fn validate(options: ValidateOptions<'_>) -> Outcome {
     let mut outcome = Outcome::default();
     let board = match (options.board)(options.launch) {
@@ -100,8 +100,8 @@ pub fn validate(options: ValidateOptions<'_>) -> Outcome {
     };
     let stop = options.stop.clone();
     let mut agents = Agents::new(board, options.launch, identity::own_hello(), stop);
-    let greeted = agents.wait_hello(options.launch.start_timeout, &mut |_, _| {});
-    if !matches!(greeted, Err(OrderError::Stopped)) {
+    let connected = agents.wait_hello(options.launch.start_timeout, &mut |_, _| {});
+    if !matches!(connected, Err(OrderError::Stopped)) {
         let losses = agents.losses().iter();
         outcome.errors.extend(losses.map(ToString::to_string));
         ValidationRound {
@@ -142,7 +142,7 @@ impl ValidationRound<'_, '_> {
                 }
                 let checked = self.ask(at, &name, &mount);
                 let options = &self.options;
-                over = why_over(&checked, &options.plan.driver, options.first_only, &place);
+                over = why_skip_rest(&checked, &options.plan.driver, options.first_only, &place);
                 self.take(checked, &name, mount);
             }
         }
@@ -159,11 +159,11 @@ impl ValidationRound<'_, '_> {
                 });
             }
             Err(NotChecked { reason, .. }) => {
-                let trouble = match reason.contains(name) {
+                let error = match reason.contains(name) {
                     true => reason,
                     false => format!("client {name}: {mount}: {reason}"),
                 };
-                self.outcome.errors.push(trouble);
+                self.outcome.errors.push(error);
             }
         }
     }
@@ -187,8 +187,8 @@ impl ValidationRound<'_, '_> {
             }))
         };
         let mut found = None;
-        let mut take = |_: Nanos, heard: AgentEvent<'_>| {
-            if let AgentEvent::Answer(_, Report::Inspected(facts)) = heard
+        let mut take = |_: Nanos, event: AgentEvent<'_>| {
+            if let AgentEvent::Answer(_, Report::Inspected(facts)) = event
                 && let InspectFacts::Validated(facts) = *facts
             {
                 found = Some(facts);
@@ -200,7 +200,7 @@ impl ValidationRound<'_, '_> {
         let reason = match (found, asked) {
             (Some(ValidationFacts::Done(validation)), _) => return Ok(validation),
             (Some(ValidationFacts::Failed(why)), _) => return Err(why),
-            (None, Ok(())) => "it gave no answer".to_owned(),
+            (None, Ok(())) => "no answer".to_owned(),
             (None, Err(OrderError::Stopped)) => "stopped on request".to_owned(),
             (None, Err(e)) => e.to_string(),
         };

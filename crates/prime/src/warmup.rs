@@ -1,4 +1,4 @@
-//! How long WARMUP takes: as the plan says, or until the load is steady
+//! How long WARMUP takes: the length in the plan, or until the load is steady
 //! (WARMUP_TIME=auto). The prime decides, from the seconds of all clients together, and
 //! sends all agents the same length.
 
@@ -16,16 +16,17 @@ const SECOND: Nanos = Nanos::from_secs(1);
 pub(crate) struct Warmup {
     longest: Nanos,
     until_steady: bool,
-    /// From the decision to the beginning of RUN at least: every agent receives it before.
+    /// Shortest time from the decision to the beginning of RUN, so that every agent receives
+    /// it in time.
     lead: Nanos,
     /// The last whole seconds, without a gap.
     last: VecDeque<Interval>,
-    /// What was decided.
+    /// The length, once it is decided.
     length: Option<Nanos>,
 }
 
 impl Warmup {
-    /// Of the plan; an order takes so long to reach every agent.
+    /// From the plan; `lead` is the time that an order needs to reach every agent.
     pub fn new(plan: &RunPlan, lead: Nanos) -> Self {
         Self {
             longest: plan.phases.warmup,
@@ -36,20 +37,20 @@ impl Warmup {
         }
     }
 
-    /// How long it takes, as far as it is known; the longest before.
+    /// How long WARMUP takes; the longest possible until it is decided.
     pub fn length(&self) -> Nanos {
         self.length.unwrap_or(self.longest)
     }
 
-    /// The number of a second, counted from the beginning of RUN. Agents count from the
-    /// latest beginning.
+    /// Renumbers a second from the actual beginning of RUN. Agents count from its latest
+    /// possible beginning.
     pub fn renumber(&self, second: &mut Interval) {
         let saved = self.longest.since(self.length()).0 / SECOND.0;
         second.second = second.second.saturating_add(saved as i64);
     }
 
-    /// Takes in the next whole second, as agents count; WARMUP has taken so long by now.
-    /// Gives the length that it is to have, once, when it is to end before its limit.
+    /// Adds the next complete second, as numbered by agents; WARMUP has taken `passed` until
+    /// now. Returns the length once, when it is decided and shorter than the limit.
     pub fn add_interval(&mut self, second: &Interval, passed: Nanos) -> Option<Nanos> {
         if !self.until_steady || self.length.is_some() || second.second >= 0 {
             return None;
@@ -66,7 +67,7 @@ impl Warmup {
         (length < self.longest).then_some(length)
     }
 
-    /// A second that no agent has reported had no reply.
+    /// Keeps a second, and an empty one for each that no agent has reported.
     fn keep(&mut self, second: &Interval) {
         let mut next = self
             .last
@@ -91,7 +92,7 @@ impl Warmup {
         }
     }
 
-    /// For the record: `None` where the length was fixed.
+    /// For the record; `None`: the length was fixed.
     pub fn record(&self) -> Option<WarmupRecord> {
         self.until_steady.then(|| WarmupRecord {
             length_ns: self.length().0,
@@ -99,14 +100,14 @@ impl Warmup {
         })
     }
 
-    /// That it was not steady when its limit was reached.
+    /// The finding that the load was not steady when WARMUP reached its limit.
     pub fn finding(&self) -> Option<Finding> {
         let limit = self.longest.as_secs_f64();
         let is_over = self.until_steady && self.length.is_none();
         is_over.then(|| {
             let why = match limit < SECONDS_MIN as f64 {
                 true => format!("{SECONDS_MIN} s are needed to see whether it is"),
-                false => "see what the server did meanwhile".to_owned(),
+                false => "check what the server did meanwhile".to_owned(),
             };
             let message = format!(
                 "rate and mean response time were not steady when WARMUP had reached its limit of {limit} s: raise WARMUP_TIME_MAX; {why}"
@@ -128,7 +129,7 @@ mod tests {
         Warmup::new(&plan, Nanos::from_millis(200))
     }
 
-    /// A second whose mean response time is that of `mean_us`, with noise of 1 %.
+    /// A second with the mean response time `mean_us`, with noise of 1 %.
     fn second(at: u64, mean_us: f64) -> Interval {
         let noise = 1.0 + 0.01 * (((at * 7919) % 11) as f64 / 5.0 - 1.0);
         Interval {
@@ -139,7 +140,7 @@ mod tests {
         }
     }
 
-    /// When it was decided, and what.
+    /// When the length was decided, and the length.
     fn decided(warmup: &mut Warmup, mean_us: impl Fn(u64) -> f64) -> Option<(u64, Nanos)> {
         (0..299).find_map(|at| {
             let passed = Nanos::from_millis(1_000 * at + 1_500);
@@ -162,9 +163,9 @@ mod tests {
         let record = at_once.record().expect("a record");
         assert_eq!((record.length_ns, record.steady), (32_000_000_000, true));
         assert_eq!(at_once.finding(), None);
-        let mut told = second(33, 1.0);
-        at_once.renumber(&mut told);
-        assert_eq!(told.second, 1);
+        let mut later = second(33, 1.0);
+        at_once.renumber(&mut later);
+        assert_eq!(later.second, 1);
         // Falls for 90 s, from 2 ms to 200 us.
         let mut filled = warmup(true);
         let falling = |at: u64| 200.0 + 20.0 * 90u64.saturating_sub(at) as f64;
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_steady_reaches_the_limit() {
+    fn a_load_that_is_never_steady_reaches_the_limit() {
         let mut drifts = warmup(true);
         assert_eq!(decided(&mut drifts, |at| 100.0 + at as f64 * 5.0), None);
         let record = drifts.record().expect("a record");

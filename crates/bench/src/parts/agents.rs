@@ -62,7 +62,7 @@ impl SimulatedAgents {
         let since = Instant::now();
         while !agents.socket.exists() {
             if since.elapsed() > Duration::from_secs(5) {
-                return Err("the process of the agents made no socket within 5 s".into());
+                return Err("the process of the agents did not make its socket within 5 s".into());
             }
             std::thread::sleep(Duration::from_millis(5));
         }

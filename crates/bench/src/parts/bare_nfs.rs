@@ -34,9 +34,9 @@ fn failed(error: impl Display) -> String {
 pub enum Call {
     /// GETATTR.
     Getattr,
-    /// READ of so many bytes.
+    /// READ of this number of bytes.
     Read(u32),
-    /// WRITE of so many bytes, unstable.
+    /// WRITE of this number of bytes, unstable.
     Write(u32),
 }
 
@@ -110,8 +110,8 @@ impl BareLoop {
             tv_sec: REPLY_TIMEOUT_S,
             tv_nsec: 0,
         };
-        let room = rustix::buffer::spare_capacity(&mut self.events);
-        epoll::wait(&self.epoll, room, Some(&limit)).map_err(failed)?;
+        let buffer = rustix::buffer::spare_capacity(&mut self.events);
+        epoll::wait(&self.epoll, buffer, Some(&limit)).map_err(failed)?;
         if self.events.is_empty() {
             return Err(failed("no reply"));
         }
@@ -132,7 +132,7 @@ impl BareLoop {
                 let calls = &self.calls[..whole * self.call_len];
                 stream.write_all(calls).map_err(failed)?;
                 count += whole as u64;
-                // A read that comes back short has emptied the socket.
+                // A short read has emptied the socket.
                 if got < self.scratch.len() {
                     break;
                 }

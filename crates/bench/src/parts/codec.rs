@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 const COUNT: u32 = 200_000;
 const DATA: usize = 8192;
-/// Making file contents beside copying as many bytes: both write each byte once. A single thread
-/// that never waits has no rate of its own.
+/// Making file contents compared with copying as many bytes: both write each byte once. The rate of
+/// a single thread that never waits follows from its processor time.
 const OF_MEMCPY: Bars = Bars {
     cpu_at_most: Some(2.5),
     rate_at_least: None,
@@ -43,7 +43,7 @@ pub fn measure(rounds: u32) -> MeasuredOrReason {
     Ok(measured)
 }
 
-/// Making file contents beside copying as many bytes.
+/// Making file contents compared with copying as many bytes.
 fn contents(rounds: u32) -> MeasuredOrReason {
     let data = DataSource::new(1, VerifyLevel::Sample);
     let mut measured = Measured::default();
@@ -87,7 +87,7 @@ fn contents(rounds: u32) -> MeasuredOrReason {
     Ok(measured)
 }
 
-/// So many calls of a step on this thread.
+/// This number of calls of a step on this thread.
 fn turn_of(count: u32, step: impl FnMut(u32)) -> Result<Turn, String> {
     Turn::measure(
         || thread_cpu().0,

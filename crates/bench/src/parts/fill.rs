@@ -1,7 +1,7 @@
-//! INIT beside libnfs's `nfs-cp` on the same server.
+//! INIT compared with libnfs's `nfs-cp` on the same server.
 //!
 //! `nfs-cp` writes one file, one call at a time. Several of them in parallel, each with its share of
-//! the bytes, keep the server busier, but still make a few files where INIT makes thousands: there
+//! the bytes, load the server more, but still make a few files where INIT makes thousands: there
 //! is no bar on that ratio.
 
 use crate::figure::{Bar, Figure};
@@ -22,11 +22,11 @@ use std::sync::Arc;
 
 /// Bytes of a turn, in MiB.
 const MIB: u64 = 384;
-/// Few, so that I/O files are most of the data, as at a full load.
+/// A small number, so that I/O files are most of the data, as at a full load.
 const PROCS: u32 = 4;
 /// Parallel copies.
 const COPIES: u64 = 4;
-/// INIT beside one nfs-cp.
+/// INIT compared with one nfs-cp.
 const OF_ONE: Bars = Bars {
     cpu_at_most: Some(1.0),
     rate_at_least: Some(0.8),

@@ -9,7 +9,7 @@ use filermark_engine::fileset::{AccessedFiles, Deal, FileSet};
 use filermark_model::{Benchmark, SizeDistribution, dist::SizeShare};
 
 const FILES: u64 = 1_000_000;
-/// Files that INIT makes, for what the driver keeps of them.
+/// Files that INIT makes, for the driver's memory of each.
 const MADE: u64 = 100_000;
 const PROCS: u32 = 10_000;
 /// Procs that have their directories, small files and links.
@@ -21,7 +21,7 @@ pub fn measure(_: u32) -> MeasuredOrReason {
 }
 
 fn all() -> Figures {
-    // First, while there is no freed memory that could be used again.
+    // First, while there is no freed memory that could be reused.
     let mut figures = idle()?;
     figures.extend(populated()?);
     figures.extend(engine_state()?);

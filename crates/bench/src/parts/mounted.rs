@@ -1,7 +1,7 @@
-//! Operations on mounted file systems, beside a bare loop of the same system calls on the same
-//! files and beside fio; one thread each, in turns.
+//! Operations on mounted file systems, compared with a bare loop of the same system calls on the
+//! same files and with fio; one thread each, in turns.
 //!
-//! The bare loop is the limit: it does nothing but call. All contenders work on the same files, or
+//! The bare loop is the limit: it only makes the calls. All contenders work on the same files, or
 //! make and remove as many names in the same directories, so that all find the same layout, and
 //! all look up one name in an open directory. Before each turn the file system's dirty pages are
 //! written back, so that no turn waits for those of an earlier one.

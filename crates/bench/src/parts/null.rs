@@ -18,7 +18,7 @@ const WINDOW: Duration = Duration::from_millis(1000);
 const RATE: f64 = 5e7;
 /// Excluded at both ends of the window when allocations are counted.
 const MARGIN: Duration = Duration::from_millis(200);
-/// Operations of the bare loop between two looks at the end of the window.
+/// Operations of the bare loop between two checks of the end of the window.
 const BATCH: u32 = 1024;
 /// Besides the steps of the bare loop the engine paces, chooses the objects, keeps their state and
 /// fills two more histograms.
@@ -27,7 +27,7 @@ const OF_BARE: Bars = Bars {
     rate_at_least: Some(0.4),
 };
 
-/// Closed and open pacing, few procs and many, beside the bare loop; allocations.
+/// Closed and open pacing, few procs and many, compared with the bare loop; allocations.
 pub fn measure(rounds: u32) -> MeasuredOrReason {
     let mut measured = Measured::default();
     for (procs, pacing) in [(16, "closed"), (16, "open"), (1000, "closed")] {
@@ -55,7 +55,7 @@ pub fn measure(rounds: u32) -> MeasuredOrReason {
     Ok(measured)
 }
 
-/// The steps of an operation that no generator can leave out: drawing it, two readings of the
+/// The steps of an operation that every generator needs: drawing it, two readings of the
 /// clock, recording a service time and a response time.
 fn bare() -> Result<Turn, String> {
     let benchmark = Benchmark::shipped("general-nfs3").map_err(|e| e.to_string())?;
@@ -99,6 +99,8 @@ fn once(procs: u32, pacing: &str) -> Result<(PointStats, u64), String> {
         alloc::taken_count() - before
     });
     let stats = bench.run(RATE, WARMUP, WINDOW)?;
-    let taken = counter.join().map_err(|_| "the counter died".to_owned())?;
+    let taken = counter
+        .join()
+        .map_err(|_| "the counting thread panicked".to_owned())?;
     Ok((stats, taken))
 }

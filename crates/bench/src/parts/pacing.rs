@@ -1,4 +1,5 @@
-//! The achieved rate beside the requested one, and the lateness of procs beside that of a bare sleep.
+//! The achieved rate compared with the requested one, and the lateness of procs compared with that
+//! of a bare sleep.
 
 use crate::figure::{Bar, Figure, Figures};
 use crate::measured::{Measured, MeasuredOrReason};

@@ -1,5 +1,5 @@
 //! The rate of one thread against a server with canned replies in another process: GETATTR through
-//! the driver beside a bare loop of the same calls, and a whole mix through the engine.
+//! the driver compared with a bare loop of the same calls, and a whole mix through the engine.
 
 use super::bare_nfs::{BareLoop, Call};
 use super::nfs_shard::SaturatedShard;
@@ -48,7 +48,7 @@ fn getattrs(
         _ => OF_BARE,
     };
     let mut allocations = Vec::new();
-    // Connected anew for each turn, so that no call of the other contender is under way in it.
+    // Connected again for each turn, so that no call of the other contender is under way in it.
     let ours = || {
         let action = Action::Getattr { object: PROC_DIR };
         let mut shard = SaturatedShard::open(server, (connections, depth), action, 0)?;

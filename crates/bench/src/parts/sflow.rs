@@ -74,7 +74,7 @@ fn both(rounds: u32) -> Figures {
     ])
 }
 
-/// A datagram of an agent with the counters of some interfaces after so many turns.
+/// A datagram of an agent with the counters of some interfaces after this number of turns.
 fn datagram(agent: u32, sequence: u32, first: u32, turn: u32, out: &mut Vec<u8>) {
     out.clear();
     let mut word = |value: u32| out.extend_from_slice(&value.to_be_bytes());
@@ -198,7 +198,7 @@ fn feed(collecting: &Collection) -> Result<(f64, f64), String> {
         }
     }
     let own_ns = thread_cpu().since(own).0;
-    // For what is still in the socket, and the counts of the last second.
+    // For the data that is still in the socket, and the counts of the last second.
     std::thread::sleep(Duration::from_millis(1500));
     let spent_ns = process_ns().saturating_sub(process).saturating_sub(own_ns);
     let (received, _) = collecting.snapshot().datagrams;

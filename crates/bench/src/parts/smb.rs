@@ -1,8 +1,8 @@
-//! The SMB driver: beside smbtorture and smbclient on the same server, its ciphers alone, and
+//! The SMB driver: compared with smbtorture and smbclient on the same server, its ciphers alone, and
 //! thousands of sessions.
 
-mod beside;
 mod ciphers;
+mod comparisons;
 mod sessions;
 
 use crate::measured::{Measured, MeasuredOrReason};
@@ -31,7 +31,7 @@ const REPLY_TIMEOUT: Nanos = Nanos::from_secs(60);
 pub fn measure(rounds: u32) -> MeasuredOrReason {
     let mut measured = Measured::default();
     measured.add(ciphers::measure(rounds)?);
-    measured.add(beside::measure(rounds)?);
+    measured.add(comparisons::measure(rounds)?);
     measured.add(sessions::measure()?);
     Ok(measured)
 }

@@ -1,21 +1,21 @@
-//! What a protocol does for the rules of the run directory: a few operations on
-//! directories, by names that the rules hand in.
+//! What a protocol supplies for the rules of the run directory: a few operations on
+//! directories.
 
 use crate::marker::Marker;
 use filermark_engine::driver::DriverError;
 
-/// Where a run directory is, or is to be: one directory of a server, by one protocol.
-/// All errors are sentences that name the place, the step, the reason and what to try.
+/// The directory of a server in which the run directory is, over one protocol. All errors
+/// name the place, the step, the reason and what to try.
 pub trait RunDirBackend {
     /// A directory that was found: a file handle, a path, an open directory.
     type Dir;
-    /// A listing that is under way.
+    /// A listing under way.
     type Listing;
 
-    /// The run directory, for people.
+    /// The run directory, for messages.
     fn place(&self) -> String;
 
-    /// What separates names in paths for people.
+    /// The separator of names in displayed paths.
     fn separator(&self) -> char {
         '/'
     }
@@ -26,20 +26,20 @@ pub trait RunDirBackend {
     /// The server could not be asked.
     fn find_run_dir(&mut self) -> Result<DirLookup<Self::Dir>, DriverError>;
 
-    /// Makes the run directory; `false`: something has its name already.
+    /// Makes the run directory; `false`: its name exists already.
     ///
     /// # Errors
-    /// No right, read-only, full.
+    /// No permission, read-only, full.
     fn make_run_dir(&mut self) -> Result<bool, DriverError>;
 
-    /// Removes the run directory, which is empty; that it is gone is fine.
+    /// Removes the run directory, which is empty; if it is missing, that is no error.
     ///
     /// # Errors
-    /// It stays.
+    /// It cannot be removed.
     fn remove_run_dir(&mut self) -> Result<(), DriverError>;
 
-    /// Finds a directory in another one. Follows no link, as far as the protocol can
-    /// tell, and enters no other file system.
+    /// Finds a directory in another one. Does not follow links, as far as the protocol shows
+    /// them, and does not enter other file systems.
     ///
     /// # Errors
     /// The server could not be asked.
@@ -49,20 +49,20 @@ pub trait RunDirBackend {
         name: &str,
     ) -> Result<DirLookup<Self::Dir>, DriverError>;
 
-    /// Reads the front of a file ([`crate::marker::MARKER_BYTES_MAX`]).
+    /// Reads the first bytes of a file ([`crate::marker::MARKER_BYTES_MAX`]).
     ///
     /// # Errors
     /// It cannot be read.
     fn read_file(&mut self, dir: &Self::Dir, name: &str) -> Result<FilePrefix, DriverError>;
 
-    /// Writes a file, over whatever was in it.
+    /// Writes a file and overwrites its contents.
     ///
     /// # Errors
-    /// No right, read-only, full.
+    /// No permission, read-only, full.
     fn write_file(&mut self, dir: &Self::Dir, name: &str, text: &str) -> Result<(), DriverError>;
 
-    /// Reads a file and writes what `change` gives over a part of it, and nothing else of
-    /// it. Both go to the same file, also when another one takes its name in between.
+    /// Reads a file and overwrites only the part that `change` returns. Both happen on the
+    /// same file, even if another file gets its name in between.
     ///
     /// # Errors
     /// It cannot be read or written.
@@ -73,14 +73,13 @@ pub trait RunDirBackend {
         change: &mut dyn FnMut(FilePrefix) -> Option<Patch>,
     ) -> Result<(), DriverError>;
 
-    /// Begins to list a directory; `None`: it is gone.
+    /// Begins to list a directory; `None`: it is missing.
     ///
     /// # Errors
     /// It cannot be listed.
     fn list(&mut self, dir: &Self::Dir) -> Result<Option<Self::Listing>, DriverError>;
 
-    /// Goes on with a listing: some entries, without `.` and `..`; `None`: there are no
-    /// more.
+    /// The next entries of a listing, without `.` and `..`; `None`: the end.
     ///
     /// # Errors
     /// It cannot be listed.
@@ -92,11 +91,11 @@ pub trait RunDirBackend {
     /// Ends a listing. Best effort.
     fn end_list(&mut self, _listing: Self::Listing) {}
 
-    /// Removes files, or empty directories, from one directory; what became of each, in
-    /// their order.
+    /// Removes files, or empty directories, from one directory; returns the result for each,
+    /// in their order.
     ///
     /// # Errors
-    /// Something of ours cannot be removed.
+    /// A file or directory of ours cannot be removed.
     fn remove(
         &mut self,
         what: Removal,
@@ -104,37 +103,37 @@ pub trait RunDirBackend {
         names: &[&str],
     ) -> Result<Vec<Removed>, DriverError>;
 
-    /// Whether the last failure may be gone at another try: the server, or the system,
-    /// refused for a reason of the moment (an I/O error, no resources). Not what the
-    /// protocol's own client has tried again already, as it does with lost connections.
+    /// Whether the last failure may be transient: the server or the system refused because of
+    /// an I/O error or a lack of resources. Not for failures after which the protocol's client
+    /// has already retried, as it does with lost connections.
     fn may_pass(&self) -> bool {
         false
     }
 
-    /// Whether somebody wishes to stop; then emptying a directory ends with an error.
+    /// Whether a stop is requested; then emptying a directory ends with an error.
     fn is_stopped(&self) -> bool {
         filermark_engine::interrupt_guard::stop_requested()
     }
 }
 
-/// What a look for a directory came to.
+/// The result of looking for a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DirLookup<D> {
-    /// Nothing has the name.
+    /// The name does not exist.
     Missing,
     /// A directory.
     Dir(D),
-    /// Something that is not entered, and what it is.
+    /// Not a directory that may be entered; says why.
     Other(&'static str),
 }
 
-/// Why a name that is no directory is not entered.
+/// The name is not that of a directory.
 pub const NOT_A_DIRECTORY: &str = "it is not a directory";
-/// Why a link is not followed.
+/// Links are not followed.
 pub const A_LINK: &str = "it is a link";
-/// The same of SMB, where there are more kinds of them.
+/// A link, if the protocol may be SMB, which has more kinds of them.
 pub const A_REPARSE_POINT: &str = "it is a link, or over SMB another reparse point";
-/// Why a directory of another file system is not entered.
+/// Directories of other file systems are not entered.
 pub const OTHER_FILE_SYSTEM: &str = "another file system is mounted or exported there";
 
 /// An entry of a directory.
@@ -149,42 +148,42 @@ pub struct Entry {
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// The listing does not say it.
+    /// The listing does not contain it.
     Unknown,
-    /// Something without entries of its own.
+    /// A file of any type without entries.
     File,
     /// A directory.
     Dir,
-    /// Something that leads elsewhere, which is never followed.
+    /// A link, which is never followed.
     Link,
 }
 
-/// What a file begins with.
+/// The first bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilePrefix {
-    /// There is none.
+    /// There is no such file.
     Missing,
-    /// Something has its name that cannot be read as a file.
+    /// The name exists and cannot be read as a file.
     NoFile,
-    /// Its first bytes.
+    /// The bytes.
     Bytes(Vec<u8>),
 }
 
-/// Bytes that are written over a part of a file.
+/// Bytes that overwrite a part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Where they begin.
+    /// Their offset.
     pub offset: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
 impl Patch {
-    /// What makes one marker of another, whose file has these bytes.
+    /// The patch that changes a marker, whose file has these bytes, into another one.
     ///
-    /// Heartbeat, state and `shared` have fixed places: only they are written where nothing
-    /// else changes. Else the whole text is, so that of two who change the same marker in
-    /// the same moment one is there entirely, and never a mixture of both.
+    /// Heartbeat, state and `shared` have fixed places: only they are written if nothing else
+    /// changes. Otherwise the whole text is written, so that two processes that change the
+    /// same marker at the same moment leave one of the two texts, never a mixture.
     pub fn of_marker(bytes: &[u8], before: &Marker, after: &Marker) -> Option<Self> {
         let text = after.text();
         if before.is_same_lease(after) {
@@ -196,9 +195,9 @@ impl Patch {
         })
     }
 
-    /// What makes `after` of `before`: all bytes from the first that differs to the last.
-    /// Where they have the same size, bytes that others change elsewhere in the file
-    /// meanwhile stay as they are. `None`: nothing differs.
+    /// The patch that changes `before` into `after`: all bytes from the first that differs to
+    /// the last. If both have the same size, bytes that others change outside of this range
+    /// meanwhile are kept. `None`: nothing differs.
     pub fn between(before: &[u8], after: &str) -> Option<Self> {
         let after = after.as_bytes();
         let pairs = || before.iter().zip(after);
@@ -225,14 +224,14 @@ pub enum Removal {
     Dir,
 }
 
-/// What became of a name that was to be removed.
+/// The result of removing a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
-    /// It is removed.
+    /// It was removed.
     Done,
-    /// It was gone already.
+    /// It was missing.
     NotFound,
-    /// It stays: it is something else, or not empty.
+    /// It remains: it has another type, or is not empty.
     NotRemoved,
 }
 

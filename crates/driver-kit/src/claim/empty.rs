@@ -1,9 +1,9 @@
-//! Emptying a directory of what is ours: bounded in memory whatever its size, and at
-//! ease with entries that vanish meanwhile.
+//! Removes what is ours from a directory, with bounded memory whatever its size. Entries
+//! may disappear meanwhile.
 //!
-//! A directory below the run directory is entered only if its owner file holds its own
-//! path and the nonce of the run. One without is removed if it is empty (INIT was killed
-//! between making it and writing the file; or an operation made it), else it stays.
+//! A directory below the run directory is entered only if its owner file has its own path
+//! and the nonce of the run. One without is removed if it is empty (INIT was killed between
+//! making it and writing the file; or an operation made it), otherwise it stays.
 
 use super::backend::{
     A_REPARSE_POINT, DirLookup, Entry, EntryKind, FilePrefix, Removal, Removed, RunDirBackend,
@@ -18,33 +18,32 @@ use filermark_engine::name::MARKER;
 use filermark_model::Bucket;
 use filermark_model::text::escaped;
 
-/// Names of others that are given; more are only counted.
+/// The most names that are given; the others are only counted.
 const FOREIGN_MAX: usize = 20;
-/// Entries of the run directory that are told to be of no use to a run.
+/// The most occupied names in the run directory that are kept.
 const OCCUPIED_MAX: usize = 1 << 16;
-/// Parts of a listing that are taken for one pass over a directory, and passes. No sound
-/// server comes near: each pass leaves less than half of the entries even where removing
-/// makes the server skip some.
+/// The most parts of a listing in one pass over a directory. A correct server stays far
+/// below.
 const PARTS_MAX: usize = 1 << 20;
 /// How often a part of a listing may be the same as the one before.
 const REPEATS_MAX: usize = 8;
+/// The most passes over a directory. Each pass leaves less than half of the entries, even
+/// if a server skips some because others are removed.
 const PASSES_MAX: usize = 200;
-/// Directories of the layout that are taken from one listing: a run makes fewer.
+/// The most directories of the layout from one listing: a run makes fewer.
 const DIRS_MAX: usize = 1 << 20;
-/// What is said of a directory that is not entered for want of an owner file.
-const TOO_MANY: &str = "not entered: there are too many directories beside it";
+const TOO_MANY: &str = "not entered: there are too many directories in this one";
 const NOT_ENTERED: &str = "not entered: it has no owner file of this run";
 
-/// What emptying came to.
+/// The result of emptying a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Emptied {
-    /// Objects that were removed, owner files aside.
+    /// Objects that were removed, without owner files.
     pub removed_count: u64,
-    /// What stays because it is not ours, with its place.
+    /// What remains because it is not ours, with its place.
     pub not_ours: Vec<String>,
-    /// Names in the run directory that a run cannot use for its own: they, or names of the
-    /// layout below, are something else. (Others' files in a directory of ours are no
-    /// obstacle.)
+    /// Names in the run directory that a run cannot use: they, or names of the layout below
+    /// them, have another type. (Others' files in a directory of ours are no obstacle.)
     pub occupied: Vec<String>,
     /// Directories of ours that the server did not remove, with their places.
     pub not_removed: Vec<String>,
@@ -53,7 +52,7 @@ pub struct Emptied {
 }
 
 impl Emptied {
-    /// Whether nothing stays, ours or not.
+    /// Whether nothing remains, ours or not.
     pub(super) fn is_all(&self) -> bool {
         self.not_ours.is_empty() && self.not_removed.is_empty()
     }
@@ -77,7 +76,7 @@ impl Emptied {
     }
 }
 
-/// Adds a place to those that are named, or counts it.
+/// Adds a place to those that are named, or only counts it.
 fn note(names: &mut Vec<String>, more: &mut u64, place: String) {
     if names.contains(&place) {
         return;
@@ -88,9 +87,9 @@ fn note(names: &mut Vec<String>, more: &mut u64, place: String) {
     }
 }
 
-/// Empties a directory of the layout below a run directory, and removes it, by the same
-/// rules. `path` is its own, from the directory of the mount point on, and begins with
-/// the run directory's name; `parent` is the directory that it is in.
+/// Empties and removes a directory of the layout below a run directory, by the same rules.
+/// `path` is its path below the directory of the mount point, and begins with the run
+/// directory's name; `parent` is the directory that it is in.
 ///
 /// # Errors
 /// As the backend's.
@@ -117,8 +116,8 @@ pub fn empty_dir<B: RunDirBackend>(
 }
 
 impl<B: RunDirBackend> RunDirClaim<'_, B> {
-    /// Removes everything in the run directory that is ours, except the marker, which
-    /// has to be that of `run` all the time. `renews`: this process renews it meanwhile.
+    /// Removes everything in the run directory that is ours, except the marker, which must
+    /// name `run` all the time. `renews`: this process renews it meanwhile.
     pub(super) fn empty(
         &mut self,
         dir: &B::Dir,
@@ -136,10 +135,9 @@ impl<B: RunDirBackend> RunDirClaim<'_, B> {
         Ok(emptied.end(&self.backend.place()))
     }
 
-    /// Removes what comes and goes from the trees in a run directory that is kept: the
-    /// next run begins with other names of these than the one before ended with. Files
-    /// that stay are left.
-    pub(super) fn empty_passing(
+    /// Removes temporary files from the trees in a run directory that is kept: the next run
+    /// begins with other names of these than the one before ended with. Other files are kept.
+    pub(super) fn empty_temporary(
         &mut self,
         dir: &B::Dir,
         nonce: &str,
@@ -149,7 +147,7 @@ impl<B: RunDirBackend> RunDirClaim<'_, B> {
             lease_keeper: Some(keeper),
             ..self.emptying(nonce)
         };
-        emptying.passing(dir, Level::Run)?;
+        emptying.remove_temporary(dir, Level::Run)?;
         let mut emptied = emptying.emptied;
         emptied.removed_count = 0;
         Ok(emptied.end(&self.backend.place()))
@@ -191,9 +189,9 @@ fn other_names<B: RunDirBackend>(
                 }
             }
             Ok(None) => {
-                // What else is there is not known, so it is not empty.
+                // The rest is not known, so the directory is not empty.
                 if parts.is_repeated() {
-                    names.push("what the server does not list to its end".to_owned());
+                    names.push("entries that the server does not list completely".to_owned());
                 }
                 break;
             }
@@ -207,8 +205,8 @@ fn other_names<B: RunDirBackend>(
     outcome.map(|()| names)
 }
 
-/// The parts of a listing. One that comes again and again is the last: a server that
-/// begins anew with every part would never end.
+/// The parts of a listing. A part that is repeated too often is the last: with a server
+/// that begins again with every part the listing would never end.
 struct ListingPages<L> {
     listing: L,
     last: Vec<Entry>,
@@ -224,12 +222,12 @@ impl<L> ListingPages<L> {
         }
     }
 
-    /// Whether the server gave the same part again and again.
+    /// Whether the server repeats the same part.
     fn is_repeated(&self) -> bool {
         self.repeat_count >= REPEATS_MAX
     }
 
-    /// The next part; `None`: there is no other.
+    /// The next part; `None`: the end.
     fn next<B: RunDirBackend<Listing = L>>(
         &mut self,
         backend: &mut B,
@@ -253,44 +251,44 @@ impl<L> ListingPages<L> {
 struct DirRemoval<'a, B: RunDirBackend> {
     backend: &'a mut B,
     nonce: &'a str,
-    /// Where it is at work: the run directory's name, and those of directories below.
+    /// The present directory: the run directory's name, and those of directories below.
     path: Vec<String>,
     emptied: Emptied,
     /// Renews the marker of the run directory meanwhile.
     lease_keeper: Option<LeaseKeeper<'a, B::Dir>>,
 }
 
-/// What the owner file of a directory says.
+/// The state of the owner file of a directory.
 enum Owner {
-    /// What it should.
+    /// That of this run and directory.
     Ours,
-    /// Nothing yet: it was being written when its run was killed, or is missing.
+    /// Missing, or incomplete because its run was killed while writing it.
     Unwritten,
-    /// Something else.
+    /// Another file.
     NotOurs,
 }
 
-/// What emptying a directory came to.
+/// The result of emptying a directory below the run directory.
 enum EmptyOutcome {
-    /// It was ours, and nothing but its owner file is in it.
+    /// It was ours, and contains only its owner file.
     Emptied,
-    /// It is empty and has no whole owner file.
+    /// It is empty and has no complete owner file.
     Unwritten,
-    /// It is ours, and something stays in it.
+    /// It is ours, and other files remain in it.
     NotRemoved,
     /// It is not ours.
     NotOurs,
 }
 
 impl<B: RunDirBackend> DirRemoval<'_, B> {
-    /// One directory, pass by pass: removing entries while listing may make a server skip
-    /// some, so it is listed again until nothing of ours turns up. Whether it is empty
-    /// now, its owner file aside.
+    /// Empties one directory in several passes: a server may skip entries because others are
+    /// removed during the listing, so it is listed again until no entry of ours is found.
+    /// Returns whether it is empty except for its owner file.
     fn empty_dir(&mut self, dir: &B::Dir, level: Level) -> Result<bool, DriverError> {
         for _ in 0..PASSES_MAX {
             let before = self.emptied.removed_count;
             let listing = self.backend.list(dir);
-            let Some(listing) = self.of_here(listing)? else {
+            let Some(listing) = self.with_place(listing)? else {
                 return Ok(true);
             };
             let mut parts = ListingPages::new(listing);
@@ -305,11 +303,11 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
             place: self.backend.place(),
             step: "remove leftovers".to_owned(),
             reason: format!("it does not become empty in {PASSES_MAX} passes"),
-            advice: "is another run at work in it? Choose another suffix (-s)".to_owned(),
+            advice: "another run may be using it: choose another suffix (-s)".to_owned(),
         })
     }
 
-    /// One pass; tells how many entries stay.
+    /// One pass; returns how many entries remain.
     fn one_pass(
         &mut self,
         dir: &B::Dir,
@@ -328,7 +326,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
             }
             self.keep_lease()?;
             let entries = parts.next(self.backend);
-            let Some(entries) = self.of_here(entries)? else {
+            let Some(entries) = self.with_place(entries)? else {
                 break;
             };
             left += self.clear_part(dir, level, &entries)?;
@@ -336,7 +334,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
         Ok(left)
     }
 
-    /// Removes what is ours among some entries; tells how many stay.
+    /// Removes what is ours among some entries; returns how many remain.
     fn clear_part(
         &mut self,
         dir: &B::Dir,
@@ -346,9 +344,9 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
         let (mut files, mut dirs, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = 0;
         for Entry { name, kind } in entries {
-            // Names of ours are text.
+            // Our names are valid UTF-8.
             let text = std::str::from_utf8(name).unwrap_or("");
-            match (level.look(name), kind) {
+            match (level.meaning(name), kind) {
                 (NameMeaning::Owner, _) => {}
                 (NameMeaning::File, EntryKind::File | EntryKind::Link | EntryKind::Unknown) => {
                     files.push(text);
@@ -360,14 +358,14 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
                 (known, _) => {
                     left += 1;
                     if matches!(known, NameMeaning::File | NameMeaning::Dir(_)) {
-                        self.block(name);
+                        self.add_occupied(name);
                     }
                     self.leave(name, reason(*kind));
                 }
             }
         }
-        left += self.remove_row(Removal::File, dir, &files)?;
-        left += self.remove_row(Removal::Dir, dir, &empty)?;
+        left += self.remove_names(Removal::File, dir, &files)?;
+        left += self.remove_names(Removal::Dir, dir, &empty)?;
         for (name, below) in dirs {
             self.keep_lease()?;
             left += u64::from(!self.enter(dir, name, below)?);
@@ -377,12 +375,13 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
 
     fn keep_lease(&mut self) -> Result<(), DriverError> {
         match &mut self.lease_keeper {
-            Some(keeper) => keeper.look(self.backend),
+            Some(keeper) => keeper.renew_if_due(self.backend),
             None => Ok(()),
         }
     }
 
-    /// Empties a directory in another and removes it if it is ours; whether it is gone.
+    /// Empties and removes a directory in another one if it is ours; returns whether it is
+    /// gone.
     fn enter(&mut self, parent: &B::Dir, name: &str, level: Level) -> Result<bool, DriverError> {
         let found = self.backend.find_dir(parent, name);
         let found = found.map_err(|e| at(e, &*self.backend, &self.names_to(name)))?;
@@ -390,7 +389,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
             DirLookup::Missing => return Ok(true),
             DirLookup::Dir(dir) => dir,
             DirLookup::Other(what) => {
-                self.block(name.as_bytes());
+                self.add_occupied(name.as_bytes());
                 self.leave(name.as_bytes(), what);
                 return Ok(false);
             }
@@ -404,16 +403,16 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
             EmptyOutcome::Unwritten => self.remove_owned(parent, name, &dir, None),
             EmptyOutcome::NotRemoved => Ok(false),
             EmptyOutcome::NotOurs => {
-                self.block(name.as_bytes());
+                self.add_occupied(name.as_bytes());
                 self.leave(name.as_bytes(), NOT_ENTERED);
                 Ok(false)
             }
         }
     }
 
-    /// Removes the owner file of a directory that is empty otherwise, and the directory;
-    /// whether it is gone. One that stays has its owner file again: it has to be known
-    /// as ours later.
+    /// Removes the owner file of a directory that is otherwise empty, and the directory;
+    /// returns whether it is gone. If it stays, the owner file is written again, so that the
+    /// directory is recognized as ours later.
     fn remove_owned(
         &mut self,
         parent: &B::Dir,
@@ -423,7 +422,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
     ) -> Result<bool, DriverError> {
         self.backend.remove(Removal::File, dir, &[MARKER])?;
         let Some(owner) = owner else {
-            return Ok(self.remove_row(Removal::Dir, parent, &[name])? == 0);
+            return Ok(self.remove_names(Removal::Dir, parent, &[name])? == 0);
         };
         let became = self.backend.remove(Removal::Dir, parent, &[name]);
         let stays = match &became {
@@ -433,7 +432,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
         if stays {
             write_again(self.backend, dir, owner);
         }
-        self.emptied.removed_count += u64::from(self.of_here(became)?.contains(&Removed::Done));
+        self.emptied.removed_count += u64::from(self.with_place(became)?.contains(&Removed::Done));
         if stays {
             let place = self.place_of(name);
             let Emptied {
@@ -446,13 +445,12 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
         Ok(!stays)
     }
 
-    /// Empties a directory if it is ours, its owner file aside.
+    /// Empties a directory if it is ours, except for its owner file.
     fn empty_if_ours(&mut self, dir: &B::Dir, level: Level) -> Result<EmptyOutcome, DriverError> {
         Ok(match self.owner(dir)? {
             Owner::Ours if self.empty_dir(dir, level)? => EmptyOutcome::Emptied,
             Owner::Ours => EmptyOutcome::NotRemoved,
-            // Nothing is in it that its removal could destroy: RMDIR of what is not
-            // empty fails.
+            // No data can be lost: RMDIR of a directory that is not empty fails.
             Owner::Unwritten if other_names(self.backend, dir)?.is_empty() => {
                 EmptyOutcome::Unwritten
             }
@@ -478,8 +476,8 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
         })
     }
 
-    /// Removes a row of names from a directory; tells how many stay.
-    fn remove_row(
+    /// Removes names from a directory; returns how many remain.
+    fn remove_names(
         &mut self,
         what: Removal,
         dir: &B::Dir,
@@ -490,7 +488,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
         }
         let mut left = 0;
         let became = self.backend.remove(what, dir, names);
-        let became = self.of_here(became)?;
+        let became = self.with_place(became)?;
         for (name, removed) in names.iter().zip(became) {
             match removed {
                 Removed::Done => self.emptied.removed_count += 1,
@@ -498,7 +496,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
                 Removed::NotRemoved => {
                     left += 1;
                     if what == Removal::File {
-                        self.block(name.as_bytes());
+                        self.add_occupied(name.as_bytes());
                     }
                     self.leave(name.as_bytes(), "");
                 }
@@ -507,9 +505,9 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
         Ok(left)
     }
 
-    /// A name of the layout is something else: the run directory's entry that it is, or
-    /// is in, is of no use to a run.
-    fn block(&mut self, name: &[u8]) {
+    /// A name of the layout has another type: a run cannot use the entry of the run directory
+    /// that it is, or is in.
+    fn add_occupied(&mut self, name: &[u8]) {
         let entry = match self.path.get(1) {
             Some(entry) => entry.clone(),
             None => escaped(name),
@@ -520,7 +518,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
         }
     }
 
-    /// Names something that stays.
+    /// Adds a name that remains.
     fn leave(&mut self, name: &[u8], why: &str) {
         let mut place = self.place_of(&escaped(name));
         if !why.is_empty() {
@@ -529,33 +527,33 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
         self.emptied.leave(place);
     }
 
-    /// The place of a name in the directory at work.
+    /// The place of a name in the present directory.
     fn place_of(&self, name: &str) -> String {
         place_below(&*self.backend, &self.names_to(name))
     }
 
-    /// A failure in the directory at work, with its place.
-    fn of_here<T>(&self, outcome: Result<T, DriverError>) -> Result<T, DriverError> {
+    /// An error in the present directory, with its place.
+    fn with_place<T>(&self, outcome: Result<T, DriverError>) -> Result<T, DriverError> {
         let above: Vec<&str> = self.path.iter().skip(1).map(String::as_str).collect();
         outcome.map_err(|error| at(error, &*self.backend, &above))
     }
 
-    /// The names that lead from the run directory to one in the directory at work.
+    /// The path from the run directory to a name in the present directory.
     fn names_to<'n>(&'n self, name: &'n str) -> Vec<&'n str> {
         let above = self.path.iter().skip(1).map(String::as_str);
         above.chain([name]).collect()
     }
 
-    /// Walks to the buckets whose files come and go, and empties those.
-    fn passing(&mut self, dir: &B::Dir, level: Level) -> Result<(), DriverError> {
-        const PASSING: [Bucket; 4] = [
+    /// Finds the buckets of temporary files, and empties those.
+    fn remove_temporary(&mut self, dir: &B::Dir, level: Level) -> Result<(), DriverError> {
+        const TEMPORARY: [Bucket; 4] = [
             Bucket::MKDIR,
             Bucket::UNLINK,
             Bucket::RENAME,
             Bucket::UNLINK2,
         ];
         let names: Vec<(String, Level)> = match level {
-            Level::Dir => PASSING
+            Level::Dir => TEMPORARY
                 .iter()
                 .map(|bucket| (format!("b{:02}", bucket.number()), Level::Bucket))
                 .collect(),
@@ -567,7 +565,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
                 DirLookup::Missing => continue,
                 DirLookup::Dir(inner) => inner,
                 DirLookup::Other(what) => {
-                    self.block(name.as_bytes());
+                    self.add_occupied(name.as_bytes());
                     self.leave(name.as_bytes(), what);
                     continue;
                 }
@@ -578,8 +576,8 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
                 Ok(Owner::Ours) if below == Level::Bucket => {
                     self.empty_dir(&inner, below).map(|_| true)
                 }
-                Ok(Owner::Ours) => self.passing(&inner, below).map(|()| true),
-                // Made a moment before its run was killed: INIT goes on from there.
+                Ok(Owner::Ours) => self.remove_temporary(&inner, below).map(|()| true),
+                // Its run was killed just after making it: INIT continues from there.
                 Ok(Owner::Unwritten) => {
                     other_names(self.backend, &inner).map(|names| names.is_empty())
                 }
@@ -588,14 +586,14 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
             };
             self.path.pop();
             if !done? {
-                self.block(name.as_bytes());
+                self.add_occupied(name.as_bytes());
                 self.leave(name.as_bytes(), NOT_ENTERED);
             }
         }
         Ok(())
     }
 
-    /// The directories of the layout in one; names that are not ours are noted.
+    /// The directories of the layout in one directory; adds the names that are not ours.
     fn dirs_in(&mut self, dir: &B::Dir, level: Level) -> Result<Vec<(String, Level)>, DriverError> {
         let mut dirs = Vec::new();
         let Some(listing) = self.backend.list(dir)? else {
@@ -613,7 +611,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
                 }
             };
             for Entry { name, kind } in entries {
-                match (level.look(&name), kind) {
+                match (level.meaning(&name), kind) {
                     (NameMeaning::Dir(_), _) if dirs.len() >= DIRS_MAX => {
                         self.leave(&name, TOO_MANY)
                     }
@@ -630,7 +628,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
     }
 }
 
-/// Why an entry of this kind is left where it is.
+/// Why an entry of this kind is not removed.
 const fn reason(kind: EntryKind) -> &'static str {
     match kind {
         EntryKind::Link => A_REPARSE_POINT,

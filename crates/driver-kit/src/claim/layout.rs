@@ -1,34 +1,34 @@
-//! Which names a run makes in which directory. Both layouts are known at once, that of
-//! the classical benchmarks ([`filermark_engine::name`]) and the trees of the composites
-//! ([`filermark_engine::file_action`]): a directory that one driver has left is known to
-//! the others.
+//! Which names a run makes in which directory. Covers both layouts, that of the classical
+//! benchmarks ([`filermark_engine::name`]) and the trees of the composites
+//! ([`filermark_engine::file_action`]), so that every driver recognizes a directory that
+//! another one has left.
 
 use filermark_engine::file_action::{DIR_DIGITS, FILE_DIGITS, FileKind, is_tree_name};
 use filermark_engine::name::{MARKER, Name, NameKind};
 
-/// What the scratch files of probes are called, before a number of their own.
+/// Prefix of the names of the probes' temporary files, before a number.
 pub const PROBE_PREFIX: &str = ".filermark-probe-";
 /// Digits of a bucket's number in its name.
 const BUCKET_DIGITS: usize = 2;
 
-/// Which directory of a layout one is.
+/// The level of a directory in a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// The run directory.
     Run,
-    /// Classical: that of a proc.
+    /// Classical: the directory of a proc.
     Proc,
-    /// Classical: one with I/O files.
+    /// Classical: a directory with I/O files.
     Files,
-    /// Composite: the top of a tree.
+    /// Composite: the root of a tree.
     Tree,
     /// Composite: a directory in it.
     Dir,
-    /// Composite: a bucket in that.
+    /// Composite: a bucket in such a directory.
     Bucket,
 }
 
-/// What a name means at its place.
+/// The meaning of a name in its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameMeaning {
     /// The owner file (in the run directory: the marker).
@@ -37,16 +37,16 @@ pub enum NameMeaning {
     File,
     /// A directory that INIT makes, with an owner file.
     Dir(Level),
-    /// A directory that an operation makes. Nothing is ever put into it: it is removed
-    /// where it is empty, and never entered.
+    /// A directory that an operation makes. No files are made in it: it is removed if it is
+    /// empty, and never entered.
     Empty,
     /// Not ours.
     NotOurs,
 }
 
 impl Level {
-    /// What a name is in a directory of this level.
-    pub fn look(self, name: &[u8]) -> NameMeaning {
+    /// The meaning of a name in a directory of this level.
+    pub fn meaning(self, name: &[u8]) -> NameMeaning {
         if name == MARKER.as_bytes() {
             return NameMeaning::Owner;
         }
@@ -85,7 +85,7 @@ fn in_run_dir(name: &[u8]) -> NameMeaning {
     }
     match Name::parse(name).map(|name| name.kind) {
         Some(NameKind::ProcDir) => return NameMeaning::Dir(Level::Proc),
-        // Those of `validate`: it empties them itself.
+        // Directories of `validate`, which empties them itself.
         Some(NameKind::MadeDir) => return NameMeaning::Empty,
         _ => {}
     }
@@ -95,7 +95,7 @@ fn in_run_dir(name: &[u8]) -> NameMeaning {
     }
 }
 
-/// Whether `name` is `letter` and so many digits.
+/// Whether `name` is `letter` and this number of digits.
 fn is_numbered(name: &[u8], letter: u8, digits: usize) -> bool {
     matches!(name.split_first(), Some((first, rest))
         if *first == letter && rest.len() == digits && rest.iter().all(u8::is_ascii_digit))
@@ -132,7 +132,7 @@ mod tests {
             (Level::Bucket, "f1", NameMeaning::NotOurs),
             (Level::Files, MARKER, NameMeaning::Owner),
         ] {
-            assert_eq!(level.look(name.as_bytes()), known, "{level:?} {name}");
+            assert_eq!(level.meaning(name.as_bytes()), known, "{level:?} {name}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The marker as a lease: whether the run that wrote it is still under way.
 //!
-//! No clock of another host is trusted. Where the marker's process is one of this very
-//! system, the system says whether it lives. Else the heartbeat is watched for longer
-//! than two of its periods, by the watcher's own clock: if it changes, the run is alive.
+//! Clocks of other hosts are not used. If the marker's process belongs to this system, the
+//! system shows whether it still runs. Otherwise the heartbeat is watched for longer than
+//! two of its periods, by the local clock: if it changes, the run is under way.
 
 use super::backend::{Patch, RunDirBackend};
 use super::{DriverError, FilePrefix, LeaseStatus, RunDirClaim, not_ours};
@@ -13,32 +13,31 @@ use std::time::Duration;
 
 /// How often a run renews its marker.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
-/// How long a heartbeat is watched before its run counts as dead: two periods, and room
-/// for a slow one.
+/// How long a heartbeat is watched before its run counts as ended: two periods and a
+/// margin.
 pub const WATCH: Duration = Duration::from_secs(25);
-/// Between two looks at it.
-const LOOK: Duration = Duration::from_secs(1);
-/// Another client of the run renews the marker when its heartbeat has stood still for so
-/// long: a period and a half. With [`OTHERS_LOOK`] that is within [`WATCH`].
+/// Time between two reads of the heartbeat.
+const POLL: Duration = Duration::from_secs(1);
+/// Another client of the run renews the marker when its heartbeat has not changed for this
+/// time: a period and a half. Together with [`OTHERS_LOOK`] that is shorter than [`WATCH`].
 pub const STAND_IN: Duration = Duration::from_secs(15);
-/// How often those clients look that do not renew the marker.
+/// How often clients that do not renew the marker read it.
 pub const OTHERS_LOOK: Duration = Duration::from_secs(5);
-/// How long nothing may have been seen of this run's marker before it may be another
-/// run's: [`WATCH`], less the time for which a renewal by another client may have stood
-/// there before it was seen.
+/// How long this run's marker may be unreadable before another run may have taken over:
+/// [`WATCH`], less the time between a renewal by another client and the next read.
 pub const UNSEEN_MAX: Duration = WATCH.saturating_sub(OTHERS_LOOK);
-/// Longest that another client of the run is waited for that empties the directory.
+/// Time limit for another client of the run to empty the directory.
 const EMPTYING_MAX: Duration = Duration::from_secs(900);
 
 /// Time that has passed, by a clock of this host that cannot be set and that goes on while
-/// the host is suspended: the leases of others' runs go by it.
+/// the host is suspended. Leases of other runs are judged by this clock.
 pub fn now() -> Duration {
     Duration::from_nanos(filermark_engine::sys::since_boot().0)
 }
 
-/// What judging a lease needs of the world; tests have their own.
+/// Time and processes, for judging a lease; tests replace them.
 pub trait LeaseWatch {
-    /// Waits; `false`: somebody wishes to stop.
+    /// Waits; `false`: a stop is requested.
     fn pause(&self, time: Duration) -> bool;
 
     /// Time that has passed: [`now`].
@@ -51,16 +50,16 @@ pub trait LeaseWatch {
         Process::this().clone()
     }
 
-    /// Whether a process lives, where this system can tell.
+    /// Whether a process runs; `None`: this system cannot determine it.
     fn is_alive(&self, process: &Process) -> Option<bool> {
         process.is_alive()
     }
 
-    /// It takes a while: for what, in one sentence.
+    /// Called before a long wait, with what is waited for.
     fn waiting(&self, sentence: &str);
 }
 
-/// The world as it is, with nobody to tell.
+/// The real time and processes; waits are only logged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemWatch;
 
@@ -76,20 +75,20 @@ impl LeaseWatch for SystemWatch {
 }
 
 impl<B: RunDirBackend> RunDirClaim<'_, B> {
-    /// Waits until it is certain whether the run of a marker is over; an error if it is
-    /// not.
+    /// Waits until it is certain whether the run of a marker is over; an error if it is under
+    /// way.
     pub(super) fn until_over(
         &mut self,
         dir: &B::Dir,
         marker: &Marker,
         step: &str,
     ) -> Result<LeaseStatus, DriverError> {
-        // A process makes one run after the other.
+        // A process makes one run at a time.
         if marker.state == State::Ended || marker.process == self.watch.this() {
             return Ok(LeaseStatus::Expired);
         }
         match self.watch.is_alive(&marker.process) {
-            // Other clients of the run may be at work, here or elsewhere.
+            // Other clients of the run may still be active, on this or another host.
             Some(false) if marker.shared => {}
             Some(false) => return Ok(LeaseStatus::Expired),
             Some(true) => return Err(self.in_use(step, marker)),
@@ -104,12 +103,12 @@ impl<B: RunDirBackend> RunDirClaim<'_, B> {
         ));
         let mut watched = Duration::ZERO;
         while watched < WATCH {
-            if !self.watch.pause(LOOK) {
+            if !self.watch.pause(POLL) {
                 return Err(
                     self.not_ours(step, "stopped while waiting for its heartbeat".to_owned())
                 );
             }
-            watched += LOOK;
+            watched += POLL;
             match self.marker(dir)? {
                 super::DirOwnership::Run(now) if now.run == self.claim.run_id => {
                     return Ok(LeaseStatus::Joined);
@@ -129,8 +128,8 @@ impl<B: RunDirBackend> RunDirClaim<'_, B> {
         Ok(LeaseStatus::Expired)
     }
 
-    /// Another client of this run empties the directory: waits until it has. The nonce
-    /// that the run goes on with.
+    /// Waits until another client of this run has emptied the directory. Returns the nonce
+    /// that the run uses then.
     pub(super) fn until_emptied(
         &mut self,
         dir: &B::Dir,
@@ -148,10 +147,10 @@ impl<B: RunDirBackend> RunDirClaim<'_, B> {
                 | super::DirOwnership::Cut
                 | super::DirOwnership::NotOurs => return Ok(None),
             }
-            if !self.watch.pause(LOOK) {
+            if !self.watch.pause(POLL) {
                 break;
             }
-            waited += LOOK;
+            waited += POLL;
         }
         let reason = "another client of this run has not emptied it yet".to_owned();
         Err(self.not_ours(step, reason))
@@ -167,20 +166,19 @@ impl<B: RunDirBackend> RunDirClaim<'_, B> {
     }
 }
 
-/// Keeps the lease while a directory is being emptied, which may take long: the one who
-/// does it renews the marker in between, and ends when it names another run.
+/// Keeps the lease while a directory is being emptied, which may take long: renews the
+/// marker in between, and fails when it names another run.
 pub(super) struct LeaseKeeper<'a, D> {
     dir: &'a D,
-    /// Whose marker it is to be.
+    /// The run that the marker must name.
     run: String,
-    /// Who renews it; `None`: `filermark stop` is at work, which does not renew.
+    /// The process that renews it; `None`: `filermark stop`, which does not renew.
     this: Option<Process>,
     watch: &'a dyn LeaseWatch,
     at: Duration,
 }
 
 impl<'a, D> LeaseKeeper<'a, D> {
-    /// From now on.
     pub(super) fn of(dir: &'a D, run: &str, renews: bool, watch: &'a dyn LeaseWatch) -> Self {
         Self {
             dir,
@@ -191,11 +189,11 @@ impl<'a, D> LeaseKeeper<'a, D> {
         }
     }
 
-    /// Renews the marker if it is time.
+    /// Renews the marker if that is due.
     ///
     /// # Errors
-    /// As the backend's, and: another run has taken the directory over.
-    pub(super) fn look<B: RunDirBackend<Dir = D>>(
+    /// As the backend's, and: another run has taken over the directory.
+    pub(super) fn renew_if_due<B: RunDirBackend<Dir = D>>(
         &mut self,
         backend: &mut B,
     ) -> Result<(), DriverError> {
@@ -233,7 +231,7 @@ impl<'a, D> LeaseKeeper<'a, D> {
     }
 }
 
-/// Another run has the directory by now.
+/// The error that another run has the directory now.
 pub(super) fn taken_over(place: String, step: &str, who: &str) -> DriverError {
     not_ours(place, step, format!("it was taken over by {who}"))
 }

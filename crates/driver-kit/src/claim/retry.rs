@@ -1,5 +1,5 @@
-//! Another try where a server refuses for a reason of the moment: one I/O error must not
-//! end the clean-up of a whole run.
+//! Retries after transient failures of a server: one I/O error must not end the clean-up
+//! of a whole run.
 
 use super::backend::{DirLookup, Entry, FilePrefix, Patch, Removal, Removed, RunDirBackend};
 use super::lease::LeaseWatch;
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 /// How often an operation is tried before its failure counts.
 pub const TRIES: u32 = 6;
-/// Before the second try; each later pause is twice as long. Together about 3 s.
+/// Pause before the second try; each later pause is twice as long. Together about 3 s.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A backend whose operations are tried again, [`TRIES`] times at most, where
-/// [`RunDirBackend::may_pass`] says that this may help and nobody wishes to stop. Writes,
-/// and listings that have begun, are not.
+/// A backend whose operations are tried [`TRIES`] times at most, if
+/// [`RunDirBackend::may_pass`] and no stop is requested. Writes, and listings that have
+/// begun, are not retried.
 pub(super) struct RetryingBackend<'a, B> {
     inner: &'a mut B,
     watch: &'a dyn LeaseWatch,
@@ -25,8 +25,8 @@ impl<'a, B: RunDirBackend> RetryingBackend<'a, B> {
         Self { inner, watch }
     }
 
-    /// Tries until it succeeds, or another try is of no use. `call` gets the number of
-    /// failures so far.
+    /// Tries until it succeeds, or a retry cannot help. `call` gets the number of failures
+    /// until now.
     fn tried<T>(
         &mut self,
         call: impl FnMut(&mut B, u32) -> Result<T, DriverError>,
@@ -34,7 +34,7 @@ impl<'a, B: RunDirBackend> RetryingBackend<'a, B> {
         self.tried_while(|| true, call)
     }
 
-    /// The same as long as `is_open`.
+    /// [`tried`](Self::tried) as long as `is_open`.
     fn tried_while<T>(
         &mut self,
         is_open: impl Fn() -> bool,
@@ -97,14 +97,14 @@ impl<B: RunDirBackend> RunDirBackend for RetryingBackend<'_, B> {
         self.tried(|inner, _| inner.read_file(dir, name))
     }
 
-    /// Not tried again: another run may have written its marker meanwhile, and a later try
-    /// would write over it.
+    /// No retries: another run may have written its marker meanwhile, and a later try would
+    /// overwrite it.
     fn write_file(&mut self, dir: &Self::Dir, name: &str, text: &str) -> Result<(), DriverError> {
         self.inner.write_file(dir, name, text)
     }
 
-    /// Only the look at the file is tried again. A write that failed may have left a part
-    /// of its text, and what another run writes meanwhile must stay.
+    /// Only the read is retried. A write that failed may have written a part of its text, and
+    /// what another run writes meanwhile must not be overwritten.
     fn change_file(
         &mut self,
         dir: &Self::Dir,
@@ -127,8 +127,8 @@ impl<B: RunDirBackend> RunDirBackend for RetryingBackend<'_, B> {
         self.tried(|inner, _| inner.list(dir))
     }
 
-    /// Not tried again: a listing that has failed may tell its end at the next call, and
-    /// a directory with entries would count as empty.
+    /// No retries: a listing that has failed may report its end at the next call, and a
+    /// directory with entries would count as empty.
     fn next_entries(
         &mut self,
         listing: &mut Self::Listing,
@@ -140,7 +140,7 @@ impl<B: RunDirBackend> RunDirBackend for RetryingBackend<'_, B> {
         self.inner.end_list(listing);
     }
 
-    /// What is gone at a later try may have been removed by an earlier one.
+    /// A name that is missing at a later try may have been removed by an earlier one.
     fn remove(
         &mut self,
         what: Removal,

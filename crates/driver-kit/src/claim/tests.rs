@@ -1,4 +1,4 @@
-//! The rules on a file system that is a map.
+//! The rules, on a file system in a map.
 
 mod again;
 mod leases;
@@ -45,7 +45,7 @@ fn owner(map: &Map) -> Option<String> {
 }
 
 #[test]
-fn a_directory_is_made_joined_and_given_back() {
+fn a_directory_is_made_joined_and_released() {
     let mut map = Map::with(&[]);
     assert_eq!(claim(&mut map, &this_run()), Ok(Emptied::default()));
     assert_eq!(owner(&map).as_deref(), Some("20260101-this"));
@@ -57,7 +57,7 @@ fn a_directory_is_made_joined_and_given_back() {
     );
     assert!(map.has("filermark.t/p000000"));
     let kept = release(&mut map, &this_run(), ReleaseScope::Rest).unwrap();
-    assert_eq!(kept.removed_count, 0, "others are at work");
+    assert_eq!(kept.removed_count, 0, "others still use it");
     let gone = release(&mut map, &this_run(), ReleaseScope::All).unwrap();
     assert_eq!((gone.removed_count, map.nodes.len()), (1, 0));
     assert_eq!(
@@ -79,12 +79,12 @@ fn leftovers_go_and_foreign_names_stay() {
         ("p000000/d0000/thesis.doc", "mine"),
         ("p000000/l000001", "link"),
         ("p000000/m000009/", ""),
-        // Names of ours that are something else than they say.
+        // Our names with another type than theirs.
         ("p000000/m000001", "a file"),
         ("p000000/n000001/", ""),
         ("p000001", "link"),
         ("P000002/", ""),
-        // Where no run makes them.
+        // Our names in directories in which no run makes them.
         ("f0000000001", "x"),
         ("p000000/p000000/", ""),
     ] {
@@ -128,7 +128,7 @@ fn nothing_outside_of_the_tree_is_entered() {
     for dir in ["p000000", "p000000/d0000", "p000001", "p000002"] {
         map.own(&format!("filermark.t/{dir}"), &old);
     }
-    // Somebody's directory, another run's, another proc's of the same run.
+    // A directory of a user, one of another run, one of another proc of the same run.
     for path in ["userdata/", "userdata/d0000/", "userdata/d0000/f0000000000"] {
         map.put(path, "mine");
     }
@@ -186,7 +186,7 @@ fn directories_that_init_had_just_made_are_removed() {
         ("p000002/", ""),
         ("p000002/.filermark-owner", &whole[..70]),
         ("p000003/", ""),
-        ("p000003/.filermark-owner", "somebody's"),
+        ("p000003/.filermark-owner", "a user's"),
     ] {
         map.put(&format!("filermark.t/{path}"), text);
     }
@@ -324,7 +324,7 @@ fn names_that_lead_elsewhere_are_refused() {
             ..this_run()
         };
         let error = claim(&mut map, &bad).unwrap_err();
-        assert!(error.reason.contains("no name"), "{error}");
+        assert!(error.reason.contains("not a valid name"), "{error}");
         assert!(release(&mut map, &bad, ReleaseScope::All).is_err());
     }
 }
@@ -335,14 +335,13 @@ fn a_claim_that_fails_leaves_nothing() {
     map.refuses_marker = true;
     assert!(claim(&mut map, &this_run()).is_err());
     assert!(map.nodes.is_empty());
-    // One that was there before stays.
+    // A directory that existed before stays.
     let mut map = Map::with(&[("filermark.t/", "")]);
     map.refuses_marker = true;
     assert!(claim(&mut map, &this_run()).is_err());
     assert_eq!(map.nodes.len(), 1);
 }
 
-/// What stays is known as ours later.
 #[test]
 fn a_directory_that_cannot_be_removed_keeps_its_owner_file() {
     let old = run("20250101-old");
@@ -362,7 +361,7 @@ fn a_directory_that_cannot_be_removed_keeps_its_owner_file() {
     assert_eq!(
         owner(&map).as_deref(),
         Some("20260101-this"),
-        "the marker is back"
+        "the marker is written again"
     );
     map.pinned.clear();
     release(&mut map, &this_run(), ReleaseScope::All).unwrap();
@@ -381,7 +380,7 @@ fn what_another_run_has_written_meanwhile_is_not_overwritten() {
     let error = release(&mut map, &this_run(), ReleaseScope::All).unwrap_err();
     assert_eq!(error.reason, "busy");
     assert_eq!(owner(&map).as_deref(), Some("20260101-next"));
-    // The same with the owner file of a directory in it.
+    // The owner file of a directory in it is not overwritten either.
     let mut map = left_by("20250101-old");
     map.own("filermark.t/p000000", &run("20250101-old"));
     map.pinned = vec!["filermark.t/p000000"];
@@ -392,11 +391,11 @@ fn what_another_run_has_written_meanwhile_is_not_overwritten() {
 }
 
 #[test]
-fn a_listing_that_begins_anew_with_every_part_ends() {
+fn a_listing_that_repeats_its_first_part_ends() {
     let mut map = left_by("20250101-earlier");
     map.own("filermark.t/p000000", &run("20250101-earlier"));
     map.put("filermark.t/p000000/theirs", "");
-    map.begins_anew = true;
+    map.repeats_first_part = true;
     let emptied = claim(&mut map, &this_run());
     assert!(map.part_count < 1_000, "{}", map.part_count);
     assert_eq!(map.listings, 0, "every listing is ended");

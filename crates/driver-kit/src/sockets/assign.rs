@@ -1,4 +1,4 @@
-//! Which connections a shard has and which procs use them.
+//! The connections of a shard, and which procs use them.
 
 use super::protocol::WireProtocol;
 use super::shard::Conn;
@@ -7,20 +7,20 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::SocketAddr;
 
-/// Hands out connections to procs. `K` is what connections are shared for: a server, a share.
+/// Assigns connections to procs. `K` is the target of shared connections: a server, a share.
 #[derive(Debug)]
 pub struct ConnectionAssigner<P: WireProtocol, K> {
     rule: Connections,
     transport: Transport,
-    /// The shard's number and how many there are.
+    /// The shard's number and the number of shards.
     shard: (u32, u32),
     conns: Vec<Conn<P>>,
-    /// Per target: its first connection, and how many procs it has.
+    /// For each target: its first connection, and the number of its procs.
     targets: HashMap<K, (u32, u32)>,
 }
 
 impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
-    /// For the shard with this number of so many.
+    /// For the shard with this number, of `shards`.
     pub fn new(rule: Connections, transport: Transport, shard: u32, shards: u32) -> Self {
         Self {
             rule,
@@ -38,7 +38,7 @@ impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
         number
     }
 
-    /// The connection of the next proc that works on this target, which is at `peer`.
+    /// The connection of the next proc with this target, which is at `peer`.
     pub fn next(&mut self, target: K, peer: SocketAddr, state: impl Fn() -> P::Conn) -> u32 {
         let per_target = match self.rule {
             Connections::PerProc => return self.add(peer, state()),
@@ -59,7 +59,7 @@ impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
         first + nth % per_target
     }
 
-    /// The connections that were handed out.
+    /// The connections that were assigned.
     pub fn finish(self) -> Vec<Conn<P>> {
         self.conns
     }

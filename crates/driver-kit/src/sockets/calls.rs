@@ -1,9 +1,9 @@
-//! The calls that are under way, by id, by connection and by age.
+//! The calls under way, by id, by connection and by age.
 //!
-//! A call lives in a slot of a slab. Its id is the slot's number (low bits) and a generation
-//! (high bits), so that a reply with that id finds its call without a search and a late reply
-//! to an earlier use of the slot is recognised. Slots are reused in turn, the longest free
-//! first, so that an id comes back after millions of calls only: servers remember ids.
+//! A call is in a slot of a slab. Its id is the slot's number (low bits) and a generation
+//! (high bits), so that the call of a reply is found without a search and a late reply to an
+//! earlier use of the slot is recognized. The slot that was free for the longest time is used
+//! first, so that an id is repeated only after millions of calls: servers cache ids.
 
 use super::Entry;
 use filermark_model::Nanos;
@@ -12,11 +12,11 @@ const SLOT_BITS: u32 = 18;
 const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 /// No slot.
 const NIL: u32 = u32::MAX;
-/// How many lengths of the wait for a reply there are: over datagrams it is doubled
-/// with every retransmission.
+/// The number of different reply timeouts: over datagrams the timeout is doubled with every
+/// retransmission.
 pub(super) const STAGES: usize = 24;
 
-/// What every protocol keeps of a call under way.
+/// The part of a call under way that all protocols have.
 #[derive(Clone, Copy, Debug)]
 pub struct CallBase {
     /// Its transaction id.
@@ -25,24 +25,24 @@ pub struct CallBase {
     pub op: u32,
     /// The connection it goes over.
     pub conn: u32,
-    /// Since when its reply is waited for.
+    /// When the present wait for its reply began.
     pub since: Nanos,
-    /// When it began, or went out for the first time.
+    /// When it began, or was sent for the first time.
     pub first: Nanos,
-    /// Time-outs so far.
+    /// Timeouts until now.
     pub tries: u16,
-    /// Some byte of it has been handed to the system at some time.
+    /// At least one byte of it has been sent at some time.
     pub on_wire: bool,
-    /// It went again with the same id.
+    /// It was sent again with the same id.
     pub retransmitted: bool,
     /// It waits for a timer and is in no list: see [`Calls::park`].
     pub parked: bool,
     /// It is encoded on the present connection.
     encoded: bool,
-    /// Which of the waits for a reply it is in, below [`STAGES`].
+    /// Which of the reply timeouts applies, below [`STAGES`].
     stage: u8,
     used: bool,
-    /// Where it begins in the bytes of its connection (low half).
+    /// Its offset in the bytes of its connection (low half).
     stream_at: u32,
     by_conn: Links,
     by_age: Links,
@@ -91,16 +91,16 @@ const UNLINKED: Links = Links {
     next: NIL,
 };
 
-/// The calls of one connection in the order they are to be sent.
+/// The calls of one connection, in sending order.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     head: u32,
     tail: u32,
-    /// The first one not encoded on the present connection; all behind it are neither.
+    /// The first one that is not encoded on the present connection; nor are those after it.
     encode: u32,
-    /// The first one of which no byte is known to be sent on the present connection.
+    /// The first one of which no byte was sent on the present connection.
     stamp: u32,
-    /// It is among the connections with something to send.
+    /// It is in the list of connections that have data to send.
     is_dirty: bool,
 }
 
@@ -120,18 +120,18 @@ pub struct Calls<T> {
     free_tail: u32,
     free: u32,
     queues: Vec<Queue>,
-    /// Connections with something to send.
+    /// Connections that have data to send.
     dirty: Vec<u32>,
-    /// The calls of each stage by age: with one length of the wait, the oldest one's
-    /// reply is due first.
+    /// The calls of each stage by age: with the same timeout, the reply to the oldest one is
+    /// due first.
     ages: [CallsByAge; STAGES],
     /// Which stages have calls, a bit each.
     occupied: u32,
 }
 
 impl<T: Entry<CallBase>> Calls<T> {
-    /// Room for the calls of this many connections. `slots` are made at the beginning, to have
-    /// that many ids in turn from the start; `generation` varies the ids.
+    /// A table for this number of connections. This number of `slots` is made at the beginning,
+    /// so that ids are not repeated early; `generation` varies the ids.
     pub fn new(connections: usize, slots: u32, generation: u32) -> Self {
         let queue = Queue {
             head: NIL,
@@ -177,14 +177,14 @@ impl<T: Entry<CallBase>> Calls<T> {
         self.free += 1;
     }
 
-    /// How many calls could begin now.
+    /// How many calls can begin now.
     #[inline]
     pub fn free_slots(&self) -> u32 {
         SLOT_MASK - self.slots.len() as u32 + self.free
     }
 
-    /// Begins a call of an operation: it waits at the end of its connection's queue. `None`:
-    /// no room.
+    /// Begins a call of an operation, at the end of its connection's queue. `None`: no slot is
+    /// free.
     pub fn begin(&mut self, op: u32, conn: u32, now: Nanos) -> Option<&mut T> {
         if self.free_head == NIL {
             if self.slots.len() as u32 >= SLOT_MASK {
@@ -264,7 +264,7 @@ impl<T: Entry<CallBase>> Calls<T> {
         self.push(slot);
     }
 
-    /// Counts as just begun from here on.
+    /// Restarts the wait for its reply.
     #[inline]
     pub fn renew(&mut self, slot: u32, now: Nanos) {
         self.unlink_age(slot);
@@ -272,9 +272,9 @@ impl<T: Entry<CallBase>> Calls<T> {
         self.push_age(slot);
     }
 
-    /// Goes to the end of its connection's queue, to be encoded and sent once more,
-    /// and into this stage of waiting.
-    pub(super) fn again(&mut self, slot: u32, stage: u8, now: Nanos) {
+    /// Moves a call to the end of its connection's queue, to be encoded and sent once more, with
+    /// the timeout of this stage.
+    pub(super) fn send_again(&mut self, slot: u32, stage: u8, now: Nanos) {
         self.unlink(slot);
         let call = &mut self.slots[slot as usize];
         call.since = now;
@@ -283,7 +283,7 @@ impl<T: Entry<CallBase>> Calls<T> {
         self.push(slot);
     }
 
-    /// Goes to the front of what is not encoded yet, as a call that was never sent.
+    /// Moves a call before the others that are not encoded, as a call that was never sent.
     pub fn requeue(&mut self, slot: u32) {
         self.unlink_conn(slot);
         let call = &mut self.slots[slot as usize];
@@ -311,7 +311,7 @@ impl<T: Entry<CallBase>> Calls<T> {
         self.mark_dirty(conn);
     }
 
-    /// Of each stage that has calls, the one that is waited for longest.
+    /// The oldest call of each stage that has calls.
     #[inline]
     pub(super) fn oldest(&self) -> impl Iterator<Item = (u32, &T)> {
         let mut left = self.occupied;
@@ -329,7 +329,7 @@ impl<T: Entry<CallBase>> Calls<T> {
         some(self.queues[conn as usize].head)
     }
 
-    /// The call behind this one.
+    /// The call after this one.
     #[inline]
     pub fn after(&self, slot: u32) -> Option<u32> {
         some(self.slots[slot as usize].by_conn.next)
@@ -341,7 +341,7 @@ impl<T: Entry<CallBase>> Calls<T> {
         some(self.queues[conn as usize].encode)
     }
 
-    /// The call that [`Calls::next_to_encode`] gave is encoded.
+    /// Marks the call of [`Calls::next_to_encode`] as encoded.
     #[inline]
     pub(super) fn encoded(&mut self, conn: u32, stream_at: u32) {
         let queue = &mut self.queues[conn as usize];
@@ -352,8 +352,8 @@ impl<T: Entry<CallBase>> Calls<T> {
         }
     }
 
-    /// The next call of which a byte has been sent, when `sent_to` (low half)
-    /// bytes of the connection have been; each is given once per connection.
+    /// The next call of which a byte has been sent, when `sent_to` bytes (low half) of the
+    /// connection have been sent; each is returned once per connection.
     #[inline]
     pub(super) fn next_sent(&mut self, conn: u32, sent_to: u32) -> Option<u32> {
         let queue = &mut self.queues[conn as usize];
@@ -369,7 +369,7 @@ impl<T: Entry<CallBase>> Calls<T> {
         Some(slot)
     }
 
-    /// Everything of this connection is to be encoded and sent anew.
+    /// Marks all calls of this connection to be encoded and sent again.
     pub(super) fn rewind(&mut self, conn: u32) {
         let queue = &mut self.queues[conn as usize];
         let from = queue.head;
@@ -378,7 +378,7 @@ impl<T: Entry<CallBase>> Calls<T> {
         self.note_unencoded(from, to);
     }
 
-    /// What is encoded and not sent is to be encoded anew; what is sent stays so.
+    /// Marks the calls that are encoded and not sent to be encoded again.
     pub(super) fn rewind_unsent(&mut self, conn: u32) {
         let queue = &mut self.queues[conn as usize];
         let from = queue.stamp;
@@ -396,7 +396,7 @@ impl<T: Entry<CallBase>> Calls<T> {
         }
     }
 
-    /// This connection has something to send.
+    /// Marks a connection that has data to send.
     #[inline]
     pub fn mark_dirty(&mut self, conn: u32) {
         let is_dirty = &mut self.queues[conn as usize].is_dirty;
@@ -406,8 +406,8 @@ impl<T: Entry<CallBase>> Calls<T> {
         }
     }
 
-    /// The connection at this place among those with something to send; it counts as one
-    /// without from now on. When there are no more, the places begin anew.
+    /// The connection at this index of the list of those that have data to send; its mark is
+    /// removed. At the end the list is cleared.
     #[inline]
     pub(super) fn next_dirty(&mut self, place: usize) -> Option<u32> {
         match self.dirty.get(place) {

@@ -1,9 +1,9 @@
 //! A UDP socket with one server.
 //!
-//! There is nothing to connect: one message of the set-up shows that a server answers, and is
-//! sent again until it is answered. From then on the socket is never broken. Every call is a
-//! datagram; all that are due leave in one system call. What is lost on the way shows only in
-//! the reply that does not come, and goes again alone when its time is over.
+//! There is no connection: one message of the set-up shows that a server answers, and is sent
+//! again until it is answered. From then on the socket never breaks. Every call is a datagram;
+//! all that are due are sent in one system call. A lost call or reply shows only as a missing
+//! reply; that call is then sent again after its timeout.
 
 use super::late::late_datagram;
 use super::protocol::{Event, Incident, WireProtocol, fail_all, stamp};
@@ -16,8 +16,8 @@ use std::net::SocketAddr;
 
 /// Calls are encoded up to about this many bytes before they are sent.
 const CHUNK: usize = 256 << 10;
-/// How many looks at one socket in a turn before others get theirs.
-const LOOKS_MAX: usize = 64;
+/// The most receive calls on one socket in a turn, before it is the turn of others.
+const RECEIVES_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -28,7 +28,6 @@ enum State {
     Up,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Datagram<P: WireProtocol> {
     number: u32,
@@ -36,13 +35,13 @@ pub(super) struct Datagram<P: WireProtocol> {
     protocol: P::Conn,
     socket: Option<Datagrams>,
     state: State,
-    /// The stage of waiting for the answer to the set-up.
+    /// The stage of the timeout of the set-up.
     stage: u8,
     /// Datagrams that the system took (low half).
     sent: u32,
-    /// The system has no room; it will say when it has.
+    /// The send buffer is full; the reactor reports when it has space.
     is_blocked: bool,
-    /// The network says that the server cannot be reached, and no message has come since.
+    /// The network has reported that the server cannot be reached, and no message came since.
     is_unreachable: bool,
     /// Why the server cannot be reached.
     failure: Option<Box<str>>,
@@ -104,7 +103,7 @@ impl<P: WireProtocol> Datagram<P> {
         core.state_mut().start(at, Timer::Setup { conn, setup });
         let event = core.connected(self.number, &mut self.protocol);
         self.handle(event);
-        self.ask(core, io);
+        self.send_setup(core, io);
         Ok(())
     }
 
@@ -113,13 +112,13 @@ impl<P: WireProtocol> Datagram<P> {
             Event::Up => self.state = State::Up,
             Event::Refused(reason) => self.failure = Some(reason.into()),
             Event::Lost(error) => self.failure = Some(error.to_string().into()),
-            // Nothing waits for room, and the set-up is sent again in its time.
+            // No call waits for space in a window, and the set-up is sent again after its timeout.
             Event::Nothing | Event::Replies | Event::Send | Event::SetupAgain => {}
         }
     }
 
     /// Sends the message of the set-up, as long as it is not answered.
-    pub(super) fn ask(&mut self, core: &mut P, io: &mut Io) {
+    pub(super) fn send_setup(&mut self, core: &mut P, io: &mut Io) {
         let Some(socket) = &self.socket else { return };
         if self.state != State::Setup || self.failure.is_some() {
             return;
@@ -132,7 +131,7 @@ impl<P: WireProtocol> Datagram<P> {
         self.note_send_errors(sent, core);
         let at = core.state().now + io.settings.waits.of(self.stage);
         self.stage = io.settings.waits.after(self.stage);
-        // The only epoch there is: the socket is never made anew.
+        // The only epoch: the socket is never made again.
         let (conn, epoch) = (self.number, 0);
         core.state_mut().start(at, Timer::Reconnect { conn, epoch });
     }
@@ -174,7 +173,7 @@ impl<P: WireProtocol> Datagram<P> {
         self.sent = self.sent.wrapping_add(sent.taken as u32);
         stamp(core, self.number, self.sent, true);
         if sent.blocked {
-            // Nothing is kept of the bytes: the rest is encoded again.
+            // The bytes are dropped: the rest is encoded again.
             core.calls_mut().rewind_unsent(self.number);
             self.is_blocked = true;
         }
@@ -189,8 +188,8 @@ impl<P: WireProtocol> Datagram<P> {
         }
     }
 
-    /// The network said so many times that the server cannot be reached, and so many datagrams
-    /// were not sent for another reason; this error was the last.
+    /// Counts how often the network has reported that the server cannot be reached, and how many
+    /// datagrams were not sent for another reason; `error` was the last error.
     fn note_socket_errors(
         &mut self,
         error: &io::Error,
@@ -200,14 +199,14 @@ impl<P: WireProtocol> Datagram<P> {
         tracing::debug!(peer = %self.peer, %error, "error about a datagram");
         core.count(Incident::Unreachable, unreachable.into());
         core.count(Incident::SendError, unsent.into());
-        // What this host has no room for, or does not let out, says nothing about the server.
+        // Full buffers and filters of this host are no errors of the server.
         self.is_unreachable |= unreachable > 0;
         if self.state == State::Setup && unreachable + unsent > 0 {
             self.failure = Some(error_text(error));
         }
     }
 
-    /// The reactor says that something happened.
+    /// Handles an event of the reactor.
     pub(super) fn ready(&mut self, ready: Ready, core: &mut P, io: &mut Io) {
         if self.state == State::Closed {
             return;
@@ -222,7 +221,7 @@ impl<P: WireProtocol> Datagram<P> {
     }
 
     fn receive(&mut self, core: &mut P, io: &mut Io) {
-        for _ in 0..LOOKS_MAX {
+        for _ in 0..RECEIVES_MAX {
             let Some(socket) = &self.socket else { return };
             io.system_calls.reads += 1;
             match socket.receive(&mut io.scratch, &mut io.arrivals) {
@@ -245,7 +244,7 @@ impl<P: WireProtocol> Datagram<P> {
         io.unread.push(self.number.into());
     }
 
-    /// Hands every datagram of a look to the protocol.
+    /// Passes every datagram of a receive call to the protocol.
     fn take(&mut self, count: usize, core: &mut P, io: &mut Io) {
         let now = core.state_mut().tick();
         for nth in 0..count {
@@ -253,7 +252,7 @@ impl<P: WireProtocol> Datagram<P> {
                 core.count(Incident::BadDatagram, 1);
                 continue;
             };
-            // The time of waking up is this host's own: what came, came when the kernel noted it.
+            // The arrival is the time of the kernel; the delay until now is that of this host.
             let at = now.since(age);
             match core.receive(self.number, &mut self.protocol, message, at) {
                 Ok(_) => self.is_unreachable = false,
@@ -273,7 +272,7 @@ impl<P: WireProtocol> Datagram<P> {
         late_datagram(core, slot, status, &io.settings);
     }
 
-    /// The run is to stop: nothing waits for a server that is gone.
+    /// The run is to stop: a server that cannot be reached is not waited for.
     pub(super) fn give_up_waiting(&mut self, core: &mut P) {
         if self.is_unreachable {
             fail_all(core, self.number);
@@ -281,7 +280,7 @@ impl<P: WireProtocol> Datagram<P> {
     }
 }
 
-/// Says once for a shard that the system gives smaller buffers than are needed.
+/// Warns once for a shard that the buffers of the system are smaller than needed.
 fn report_small_buffers(socket: &Datagrams, io: &mut Io) {
     let (given, wanted) = (socket.buffers(), io.settings.buffers);
     let is_small = given.receive < wanted.receive || given.send < wanted.send;
@@ -298,7 +297,7 @@ fn report_small_buffers(socket: &Datagrams, io: &mut Io) {
     }
 }
 
-/// What the system said, in words that say what it means for datagrams.
+/// The text of an error, with its meaning for datagrams.
 fn error_text(error: &io::Error) -> Box<str> {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => {

@@ -1,13 +1,13 @@
-//! When replies do not come: how long they are waited for, and what follows.
+//! Late replies: their timeouts, and what happens then.
 //!
-//! Over streams every call has the same time for its reply. When that is over on a connection,
-//! the connection is given up, since it may have lost the reply. What becomes of its calls
-//! depends on the protocol ([`OnLoss`]): all calls under way there count a try and go again on
-//! a new connection, where those end whose tries are used up; or they end. A connection that
-//! breaks is made again without a try being counted, since the time runs on anyway.
+//! Over streams all calls have the same reply timeout. When it expires, the connection is
+//! closed, since it may have lost the reply. Its calls depend on the protocol ([`OnLoss`]):
+//! either each counts a try and is sent again on a new connection, or ends if it has no tries
+//! left; or all of them end. When a connection breaks, no try is counted, since the timeout
+//! goes on.
 //!
-//! Over datagrams every call has a time-out of its own, which may grow with each try; what is
-//! not answered goes again alone, with the same id.
+//! Over datagrams every call has its own timeout, which may grow with each try; a call without
+//! a reply is sent again alone, with the same id.
 
 use super::calls::CallBase;
 use super::protocol::{OnLoss, WireProtocol};
@@ -16,10 +16,10 @@ use super::state::LoopState;
 use filermark_engine::driver::Status;
 use filermark_model::Nanos;
 
-/// How long replies are waited for after the wish to stop.
+/// How long to wait for replies after a request to stop.
 const STOPPING_TIMEOUT: Nanos = Nanos::from_secs(2);
 
-/// When the reply to this call is late: soon once the run is to stop.
+/// When the timeout of this call expires; earlier once the run is to stop.
 #[inline]
 fn due_at<T>(call: &CallBase, state: &LoopState<T>, settings: &SocketSettings) -> Nanos {
     let wait = settings.waits.of(call.stage());
@@ -33,12 +33,12 @@ fn due_at<T>(call: &CallBase, state: &LoopState<T>, settings: &SocketSettings) -
     }
 }
 
-/// Datagrams: when nothing is waited for any more after the wish to stop.
+/// Datagrams: when the wait ends after a request to stop.
 fn stop_limit<T>(call: &CallBase, state: &LoopState<T>) -> Nanos {
     call.first.max(state.stopping_at) + STOPPING_TIMEOUT
 }
 
-/// When something is to be done though nothing arrives.
+/// When the next timer or timeout expires.
 pub(super) fn next_wake<P: WireProtocol>(core: &P, settings: &SocketSettings) -> Nanos {
     let state = core.state();
     let replies = core.calls().oldest();
@@ -54,8 +54,8 @@ pub(super) fn late_call<P: WireProtocol>(core: &P, settings: &SocketSettings) ->
     late.map(|(slot, _)| slot)
 }
 
-/// What follows for a stream from a late reply to the call in `slot`: whether the connection,
-/// if it is up, is to be given up.
+/// Handles a late reply to the call in `slot` on a stream: returns whether the connection has
+/// to be closed.
 pub(super) fn late_on_stream<P: WireProtocol>(
     core: &mut P,
     slot: u32,
@@ -65,7 +65,7 @@ pub(super) fn late_on_stream<P: WireProtocol>(
     let now = core.state().now;
     match P::ON_LOSS {
         OnLoss::SendAgain => count_tries(core, slot, is_up, settings),
-        // Its time begins when it can be sent.
+        // Its timeout begins when it can be sent.
         OnLoss::Fail if !is_up => core.calls_mut().renew(slot, now),
         OnLoss::Fail if !core.calls().get(slot).is_encoded() => {
             core.fail_call(slot, Status::TimedOut);
@@ -76,9 +76,9 @@ pub(super) fn late_on_stream<P: WireProtocol>(
     is_up
 }
 
-/// Counts a try for every call of a late call's connection; ends those that had enough.
+/// Counts a try for every call of a late call's connection; ends those that have no tries left.
 fn count_tries<P: WireProtocol>(core: &mut P, slot: u32, is_up: bool, settings: &SocketSettings) {
-    let enough = match core.state().stop.is_raised() {
+    let tries_max = match core.state().stop.is_raised() {
         true => 0,
         false => settings.retries,
     };
@@ -92,7 +92,7 @@ fn count_tries<P: WireProtocol>(core: &mut P, slot: u32, is_up: bool, settings: 
         next = core.calls().after(slot);
         let call = core.calls_mut().get_mut(slot);
         call.tries += 1;
-        if call.tries > enough {
+        if call.tries > tries_max {
             core.fail_call(slot, status);
         } else {
             core.calls_mut().renew(slot, now);
@@ -100,7 +100,7 @@ fn count_tries<P: WireProtocol>(core: &mut P, slot: u32, is_up: bool, settings: 
     }
 }
 
-/// Datagrams: the late call goes again, or ends with `status` if it had enough.
+/// Datagrams: the late call is sent again, or ends with `status` if it has no tries left.
 pub(super) fn late_datagram<P: WireProtocol>(
     core: &mut P,
     slot: u32,
@@ -115,5 +115,5 @@ pub(super) fn late_datagram<P: WireProtocol>(
     }
     let calls = core.calls_mut();
     calls.get_mut(slot).tries += 1;
-    calls.again(slot, settings.waits.after(stage), now);
+    calls.send_again(slot, settings.waits.after(stage), now);
 }

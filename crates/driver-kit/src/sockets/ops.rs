@@ -5,36 +5,36 @@ use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{Action, Outcome, Request, Status};
 use filermark_model::Nanos;
 
-/// Most operations under way in a shard.
+/// The most operations under way in a shard.
 const OPS_MAX: usize = 1 << 18;
-/// Stands for "nothing sent yet".
+/// No call was sent yet.
 pub const NOT_SENT: Nanos = Nanos::MAX;
 
-/// What every protocol keeps of an operation.
+/// The part of an operation that all protocols have.
 #[derive(Clone, Copy, Debug)]
 pub struct OpBase {
-    /// The engine's name for it.
+    /// Its identifier in the engine.
     pub token: u32,
     /// Index into the shard's procs.
     pub proc: u32,
-    /// What is asked for.
+    /// The action.
     pub action: Action,
-    /// What has come of it so far.
+    /// The outcome until now.
     pub outcome: Outcome,
     /// Calls under way.
     pub outstanding: u32,
-    /// Transfers: the next byte to ask for.
+    /// Transfers: the next byte to request.
     pub next: u64,
     /// Transfers: the end.
     pub end: u64,
-    /// Writing: its place in the history of writes.
+    /// Writes: its place in the history of writes.
     pub mark: WriteMark,
-    /// Reading: the writes that were over when it began.
+    /// Reads: the writes that had ended when it began.
     pub since: u64,
 }
 
 impl OpBase {
-    /// The first thing that goes wrong is how the operation ends.
+    /// Sets the status, unless an earlier failure has set it.
     #[inline]
     pub fn fail(&mut self, status: Status) {
         if self.outcome.status == Status::Ok {
@@ -42,7 +42,7 @@ impl OpBase {
         }
     }
 
-    /// A call of it is handed to the system just after `now`.
+    /// A call of it is sent just after `now`.
     #[inline]
     pub fn stamp_sent(&mut self, now: Nanos) {
         if self.outcome.sent == NOT_SENT {
@@ -50,10 +50,10 @@ impl OpBase {
         }
     }
 
-    /// It has no call under way any more, and the last reply came by `now`.
+    /// All of its calls have ended; the last reply arrived at `now`.
     pub fn note_done(&mut self, now: Nanos) {
         self.stamp_sent(now);
-        // Arrivals are noted on the clock of the day, which may have been set meanwhile.
+        // Arrivals are measured with the wall clock, which may have been set meanwhile.
         self.outcome.done = now.max(self.outcome.sent);
     }
 }
@@ -105,7 +105,7 @@ impl<T: Entry<OpBase>> Ops<T> {
         !self.free.is_empty() || self.slots.len() < OPS_MAX
     }
 
-    /// Begins one: its slot.
+    /// Begins one; returns its slot.
     pub fn begin(&mut self, request: &Request) -> u32 {
         let op = T::from(OpBase::from(request));
         match self.free.pop() {
@@ -132,12 +132,12 @@ impl<T: Entry<OpBase>> Ops<T> {
         &mut self.slots[op as usize]
     }
 
-    /// All slots, also of operations that are over.
+    /// All slots, also of operations that have ended.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut()
     }
 
-    /// Its slot is free.
+    /// Frees its slot.
     #[inline]
     pub fn end(&mut self, op: u32) {
         self.free.push(op);

@@ -1,4 +1,4 @@
-//! What a protocol supplies to the loop.
+//! The interface of a protocol to the loop.
 
 use super::Entry;
 use super::calls::{CallBase, Calls};
@@ -12,80 +12,80 @@ use std::fmt::Debug;
 use std::io;
 use std::net::SocketAddr;
 
-/// What received bytes were; an error means that a stream is out of step, or that a datagram
-/// is no message of the protocol.
+/// How much was received; an error means that a stream is corrupt, or that a datagram is no
+/// message of the protocol.
 pub type Received = Result<FrameProgress, Box<dyn Error + Send + Sync>>;
 
-/// What becomes of the calls that went out on a connection that is lost.
+/// What happens to the calls that were sent on a connection that is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnLoss {
-    /// They go again on the next connection, as often as the settings allow.
+    /// They are sent again on the next connection, as often as the settings allow.
     SendAgain,
-    /// They end; what has not gone out waits for the next connection.
+    /// They end; calls that were not sent wait for the next connection.
     Fail,
 }
 
-/// What a protocol makes of its connection and of what it has received.
+/// The result of connecting or receiving, for the loop.
 #[derive(Debug, Default)]
 pub enum Event {
-    /// Nothing that concerns the loop.
+    /// Nothing to do.
     #[default]
     Nothing,
-    /// Calls were answered: there may be room for more.
+    /// Calls were answered: others may be sent.
     Replies,
-    /// There are bytes of the protocol's own to send.
+    /// The protocol has its own bytes to send.
     Send,
-    /// The set-up begins anew on this connection; calls wait for its end.
+    /// The set-up begins again on this connection; calls wait until it is complete.
     SetupAgain,
-    /// The set-up is over: calls may go.
+    /// The set-up is complete: calls may be sent.
     Up,
-    /// The connection is no good any more; it is made anew.
+    /// The connection cannot be used any more; a new one is made.
     Lost(io::Error),
-    /// The server has refused the set-up for good, for this reason. (Of a datagram socket, as
-    /// long as a shard is being opened.)
+    /// The server has refused the set-up, for this reason; there is no retry. (With a datagram
+    /// socket only while a shard is being opened.)
     Refused(String),
 }
 
-/// What happened to a connection, to be counted.
+/// An event of a connection that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incident {
-    /// It is made anew after it had been there.
+    /// It is made again after a loss.
     Reconnect,
     /// It could not be made, or not be set up.
     ConnectFailure,
-    /// It was given up because a reply was late.
+    /// It was closed because a reply was late.
     Timeout,
-    /// Its bytes were out of step.
+    /// Its bytes were corrupt.
     StreamError,
-    /// A call went out once more.
+    /// A call was sent once more.
     Retransmit,
-    /// A datagram came that is no message of the protocol.
+    /// A datagram arrived that is no message of the protocol.
     BadDatagram,
-    /// The network says that the peer cannot be reached.
+    /// The network has reported that the peer cannot be reached.
     Unreachable,
     /// This host did not send a datagram.
     SendError,
 }
 
-/// A protocol over the sockets of a shard: the state behind the connections, which makes calls
-/// and judges replies, and never touches a socket itself.
+/// A protocol over the sockets of a shard: the state of the connections. It makes calls and
+/// judges replies, and does not use sockets itself.
 pub trait WireProtocol: Debug + Sized + 'static {
-    /// What it keeps of a call under way.
+    /// Its data for a call under way.
     type Call: Entry<CallBase> + Debug;
-    /// What it keeps of a connection: a handshake, a session, a window.
+    /// Its data for a connection: a handshake, a session, a window.
     type Conn: Debug;
-    /// Timers of its own.
+    /// Its own timers.
     type Timer: Copy + Ord + Debug;
 
-    /// What connecting is called in messages.
+    /// The name of connecting in messages.
     const CONNECT_STEP: &'static str;
-    /// How many connections are being made at once.
+    /// How many connections are made at the same time.
     const CONNECTING_MAX: usize;
     /// The first connection is set up alone, before the others.
     const FIRST_ALONE: bool = false;
-    /// What becomes of calls on a lost connection.
+    /// What happens to calls on a lost connection.
     const ON_LOSS: OnLoss;
-    /// Bytes in front of each message that streams need and datagrams do without.
+    /// Length of the header of each message on streams; datagrams have none.
     const STREAM_MARK: usize = 0;
     /// Datagrams: why the server cannot be reached if the set-up is not answered.
     const NO_ANSWER: &'static str = "no answer";
@@ -94,40 +94,39 @@ pub trait WireProtocol: Debug + Sized + 'static {
     fn calls(&self) -> &Calls<Self::Call>;
     /// The calls under way.
     fn calls_mut(&mut self) -> &mut Calls<Self::Call>;
-    /// What it shares with the loop beside them.
+    /// The state that it shares with the loop.
     fn state(&self) -> &LoopState<Self::Timer>;
-    /// What it shares with the loop beside them.
+    /// The state that it shares with the loop.
     fn state_mut(&mut self) -> &mut LoopState<Self::Timer>;
 
-    /// Takes a request: its first calls wait in the queue of its connection.
+    /// Accepts a request; adds its first calls to the queue of its connection.
     fn submit(&mut self, request: &Request) -> Submit;
 
-    /// The transport is there: begins the set-up, which is over with [`Event::Up`]. Over
-    /// datagrams only what [`WireProtocol::own_bytes`] gives is sent again until then.
+    /// The transport is connected: begins the set-up, which ends with [`Event::Up`]. Over
+    /// datagrams only the bytes of [`WireProtocol::own_bytes`] are sent again until then.
     fn connected(&mut self, conn: u32, state: &mut Self::Conn) -> Event;
 
-    /// After a loss: whether the connection may be made anew now, or else a little later.
+    /// After a loss: whether a new connection may be made now; otherwise it is tried later.
     fn may_reconnect(&mut self, _state: &mut Self::Conn) -> bool {
         true
     }
 
-    /// The connection has ended: drops what was of it. What becomes of its calls follows.
+    /// The connection has ended: drops its state. Its calls are handled after that.
     fn closed(&mut self, _conn: u32, _state: &mut Self::Conn) {}
 
-    /// Appends what the protocol has to send of its own accord: messages of the set-up, answers
-    /// to calls of the server. They leave before calls do. Over datagrams: one message of the
-    /// set-up.
+    /// Appends the protocol's own messages: those of the set-up, answers to calls of the server.
+    /// They are sent before calls. Over datagrams: one message of the set-up.
     fn own_bytes(&mut self, _state: &mut Self::Conn, _out: &mut Vec<u8>) {}
 
-    /// Appends [`Calls::next_to_encode`] of this connection, if there is one and it may go now.
-    /// (Room in a window is asked for again at [`Event::Replies`].)
+    /// Appends [`Calls::next_to_encode`] of this connection, if there is one that may be sent now.
+    /// (A full window is checked again at [`Event::Replies`].)
     fn encode_next(&mut self, conn: u32, state: &mut Self::Conn, out: &mut Vec<u8>) -> bool;
 
-    /// The call in this slot is handed to the system for the first time, just after now.
+    /// The call in this slot is sent for the first time, just after now.
     fn call_sent(&mut self, slot: u32);
 
-    /// Takes what came by `at`: of a stream, bytes that begin at a message, in place, and says
-    /// how far they were whole messages; of a datagram socket, one datagram.
+    /// Processes what was received at `at`: from a stream, bytes that begin at a message, in
+    /// place, and returns how many were complete messages; from a datagram socket, one datagram.
     fn receive(
         &mut self,
         conn: u32,
@@ -136,28 +135,28 @@ pub trait WireProtocol: Debug + Sized + 'static {
         at: Nanos,
     ) -> Received;
 
-    /// What came of the messages of one read.
+    /// The event of the messages of one read.
     fn after_read(&mut self, conn: u32, state: &mut Self::Conn) -> Event;
 
     /// Ends a call that gets no reply, and its operation with this status.
     fn fail_call(&mut self, slot: u32, status: Status);
 
-    /// Something happened to a connection, so many times.
+    /// Counts an incident of a connection.
     fn count(&mut self, incident: Incident, times: u64);
 
-    /// A timer of the protocol's own is over.
+    /// One of the protocol's own timers has expired.
     fn fire(&mut self, _timer: Self::Timer) {}
 
-    /// The run is to stop: ends what waits for timers.
+    /// The run is to stop: ends calls that wait for timers.
     fn stopping(&mut self) {}
 
     /// [`filermark_engine::driver::ShardDriver::make_stable`] begins.
     fn begin_settling(&mut self) {}
-    /// Makes calls for what is not stable yet; `false`: all is.
+    /// Makes calls for data that is not stable; `false`: all data is.
     fn settle(&mut self) -> bool {
         false
     }
-    /// No more calls are made for it.
+    /// Ends it; no more calls are made.
     fn end_settling(&mut self) {}
 
     /// See [`filermark_engine::driver::ShardDriver::take_counters`].
@@ -167,17 +166,17 @@ pub trait WireProtocol: Debug + Sized + 'static {
     /// See [`filermark_engine::driver::ShardDriver::forget_objects`].
     fn forget_objects(&mut self, proc: u32, from: ObjectId);
 
-    /// What a connection is called in messages.
+    /// The name of a connection in messages.
     fn place(&self, _state: &Self::Conn, peer: SocketAddr) -> String {
         peer.to_string()
     }
-    /// What to look at when a connection cannot be made.
+    /// The advice when a connection cannot be made.
     fn connect_advice(&self) -> &'static str;
 }
 
-/// Ends all calls of a connection: there is no use in waiting for it.
+/// Ends all calls of a connection.
 pub(super) fn fail_all<P: WireProtocol>(core: &mut P, conn: u32) {
-    // An operation that has failed makes few calls more (the close of a file), which fail too.
+    // An operation that has failed makes a few more calls (the close of a file), which fail too.
     while let Some(slot) = core.calls().first(conn) {
         core.fail_call(slot, Status::Disconnected);
     }
@@ -192,8 +191,7 @@ pub(super) fn fail_encoded<P: WireProtocol>(core: &mut P, conn: u32, status: Sta
     }
 }
 
-/// Notes that bytes (or datagrams) up to `sent_to` of a connection were handed to the system
-/// just now.
+/// Records that bytes (or datagrams) up to `sent_to` of a connection were sent just now.
 #[inline]
 pub(super) fn stamp<P: WireProtocol>(core: &mut P, conn: u32, sent_to: u32, datagrams: bool) {
     let now = core.state().now;
@@ -210,7 +208,7 @@ pub(super) fn stamp<P: WireProtocol>(core: &mut P, conn: u32, sent_to: u32, data
         call.on_wire = true;
         call.first = now;
         core.call_sent(slot);
-        // The time for the reply begins here, however long it waited before.
+        // The reply timeout begins here, however long the call has waited before.
         core.calls_mut().renew(slot, now);
     }
 }

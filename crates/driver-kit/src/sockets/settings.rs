@@ -1,33 +1,33 @@
-//! How connections are made and replies waited for.
+//! Settings of connections and timeouts.
 
 use super::calls::STAGES;
 use filermark_model::Nanos;
 use filermark_model::plan::Transport;
 use filermark_net::BufferSizes;
 
-/// The same for all connections of a shard.
+/// Settings of all connections of a shard.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketSettings {
-    /// What carries the calls. Over datagrams each one is sent again on its own.
+    /// The transport. Over datagrams each call is sent again separately.
     pub transport: Transport,
-    /// A connection, with its set-up, must be there in this time.
+    /// Time limit for a connection and its set-up.
     pub connect_timeout: Nanos,
-    /// How long a reply may take, by how often the call went out.
+    /// Reply timeouts, by how often the call was sent.
     pub waits: ReplyTimeouts,
-    /// A server that could not be reached for so long is gone.
+    /// After this time without a connection, a server is given up.
     pub gone_after: Nanos,
-    /// How often a call goes again.
+    /// How often a call is sent again.
     pub retries: u16,
-    /// Connections come from reserved ports.
+    /// Whether connections use reserved local ports.
     pub reserved_port: bool,
-    /// What the calls of one datagram socket need at most.
+    /// The buffer sizes that the calls of one datagram socket need.
     pub buffers: BufferSizes,
     /// The longest datagram that is expected, in bytes.
     pub datagram_max: usize,
 }
 
 impl SocketSettings {
-    /// Over TCP; a reply may take `reply_timeout`, and nothing goes again.
+    /// Over TCP, with one reply timeout and without retries.
     pub fn streams(connect_timeout: Nanos, reply_timeout: Nanos) -> Self {
         Self {
             transport: Transport::Tcp,
@@ -45,7 +45,7 @@ impl SocketSettings {
         self.transport == Transport::Udp
     }
 }
-/// How long a reply may take, one wait per stage.
+/// Reply timeouts, one for each stage.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyTimeouts {
     stages: [Nanos; STAGES],
@@ -53,7 +53,7 @@ pub struct ReplyTimeouts {
 }
 
 impl ReplyTimeouts {
-    /// Always the same.
+    /// The same timeout for all stages.
     pub const fn constant(wait: Nanos) -> Self {
         Self {
             stages: [wait; STAGES],
@@ -75,13 +75,13 @@ impl ReplyTimeouts {
         waits
     }
 
-    /// The wait of this stage.
+    /// The timeout of this stage.
     #[inline]
     pub fn of(&self, stage: u8) -> Nanos {
         self.stages[usize::from(stage.min(self.last))]
     }
 
-    /// The stage behind this one; the last one is its own.
+    /// The stage after this one; the last one is followed by itself.
     pub fn after(&self, stage: u8) -> u8 {
         stage.saturating_add(1).min(self.last)
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_up_to_the_most_and_stay_there() {
+    fn timeouts_double_up_to_the_limit() {
         let waits = ReplyTimeouts::doubling(Nanos(1_100), Nanos(10_000));
         let seen: Vec<u64> = (0..8).map(|stage| waits.of(stage).0).collect();
         assert_eq!(

@@ -16,36 +16,36 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
 
-/// How often the wish to stop is looked at, at least.
+/// How often a request to stop is checked, at least.
 const STOP_CHECK: Nanos = Nanos::from_millis(100);
-/// One read, in bytes.
+/// Size of one read, in bytes.
 const SCRATCH: usize = 1 << 20;
-/// Memory that connections without anything under way leave to others, in bytes.
+/// Size of the pool of buffers that idle connections release, in bytes.
 const POOL_BYTES: usize = 32 << 20;
 
-/// What all connections of a shard share.
+/// The state that all connections of a shard share.
 #[derive(Debug)]
 pub struct Io {
-    /// Buffers of connections that have something under way between turns.
+    /// Buffers for connections with unfinished data between turns.
     pub pool: BufferPool,
     /// How often the system was called.
     pub system_calls: SystemCalls,
     pub(super) reactor: Reactor,
     pub(super) settings: SocketSettings,
-    /// What is read lands here, and is worked on in place.
+    /// Received bytes, which are processed in place.
     pub(super) scratch: Vec<u8>,
-    /// What is sent is encoded here.
+    /// The bytes to send.
     pub(super) send: Vec<u8>,
-    /// Where in `send` the datagrams are.
+    /// The ranges of the datagrams in `send`.
     pub(super) pieces: Vec<Range<usize>>,
     pub(super) arrivals: Arrivals,
-    /// Connections with more to read than one turn allows.
+    /// Connections with more data to read than one turn allows.
     pub(super) unread: Vec<u64>,
-    /// That the system gives smaller buffers than were wanted has been said.
+    /// The warning about small buffers was given.
     pub(super) reported_buffers: bool,
 }
 
-/// System calls of a shard since it was opened, for tests: a batch is to cost few.
+/// System calls of a shard since it was opened, for tests: a batch must need few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemCalls {
     /// Waits for sockets.
@@ -56,7 +56,7 @@ pub struct SystemCalls {
     pub reads: u64,
 }
 
-/// One connection of a shard, over what carries its calls.
+/// One connection of a shard, over its transport.
 #[derive(Debug)]
 pub struct Conn<P: WireProtocol>(Transported<P>);
 
@@ -66,7 +66,7 @@ enum Transported<P: WireProtocol> {
     Datagram(Datagram<P>),
 }
 
-/// Does the same with either.
+/// Evaluates an expression with either transport.
 macro_rules! either {
     ($conn:expr, $inner:ident => $do:expr) => {
         match $conn {
@@ -84,7 +84,7 @@ impl<P: WireProtocol> Conn<P> {
         })
     }
 
-    /// Whether calls can go.
+    /// Whether calls can be sent.
     pub fn is_up(&self) -> bool {
         either!(&self.0, conn => conn.is_up())
     }
@@ -98,7 +98,7 @@ impl<P: WireProtocol> Conn<P> {
         either!(&self.0, conn => core.place(conn.protocol(), conn.peer()))
     }
 
-    /// Bytes that were encoded and that the system has not taken.
+    /// Bytes that were encoded and not sent yet.
     pub fn unsent_len(&self) -> usize {
         match &self.0 {
             Transported::Stream(stream) => stream.link().map_or(0, Link::unsent_len),
@@ -106,7 +106,7 @@ impl<P: WireProtocol> Conn<P> {
         }
     }
 
-    /// Memory of its own buffers, in bytes: none when nothing is under way.
+    /// Memory of its own buffers, in bytes: none if it is idle.
     pub fn buffer_bytes(&self) -> usize {
         match &self.0 {
             Transported::Stream(stream) => stream.link().map_or(0, Link::buffer_bytes),
@@ -114,7 +114,7 @@ impl<P: WireProtocol> Conn<P> {
         }
     }
 
-    /// The port of this end.
+    /// The local port.
     pub fn local_port(&self) -> Option<u16> {
         let address = match &self.0 {
             Transported::Stream(stream) => stream.link()?.local_addr(),
@@ -138,7 +138,7 @@ impl<P: WireProtocol> Conn<P> {
     fn try_again(&mut self, epoch: u32, core: &mut P, io: &mut Io) {
         match &mut self.0 {
             Transported::Stream(stream) => stream.try_again(epoch, core),
-            Transported::Datagram(datagram) => datagram.ask(core, io),
+            Transported::Datagram(datagram) => datagram.send_setup(core, io),
         }
     }
 
@@ -163,9 +163,9 @@ impl<P: WireProtocol> Conn<P> {
 pub struct Shard<P: WireProtocol> {
     /// The state of the protocol.
     pub core: P,
-    /// The connections; those of calls are indices into it.
+    /// The connections; calls have indices into this list.
     pub conns: Vec<Conn<P>>,
-    /// What the connections share.
+    /// The state that the connections share.
     pub io: Io,
     ready: Vec<Ready>,
 }
@@ -180,8 +180,7 @@ impl<P: WireProtocol> Shard<P> {
         conns: Vec<Conn<P>>,
         settings: SocketSettings,
     ) -> Result<Self, DriverError> {
-        // As many connections as the system allows; where that is not enough,
-        // connecting says so.
+        // As many files as the system allows; if that is not enough, connecting fails.
         open_files_limit(u64::MAX);
         let reactor = Reactor::new().map_err(|error| DriverError {
             place: "this client".to_owned(),
@@ -209,11 +208,11 @@ impl<P: WireProtocol> Shard<P> {
         })
     }
 
-    /// Connects everything, a bounded number at a time: servers queue a limited number, and
+    /// Makes all connections, a limited number at a time: servers queue a limited number, and
     /// some start a process for each.
     ///
     /// # Errors
-    /// One could not be set up; the run is to stop.
+    /// A connection could not be set up; the run is to stop.
     pub fn connect_all(&mut self) -> Result<(), DriverError> {
         let mut next = 0;
         while next < self.conns.len() {
@@ -247,12 +246,12 @@ impl<P: WireProtocol> Shard<P> {
         Ok(())
     }
 
-    /// Waits for the network until the next timer, `until` at most, and works on what comes.
+    /// Waits for the network until the next timer, at most until `until`, and handles the events.
     fn turn(&mut self, until: Nanos) -> Result<(), DriverError> {
         let timeout = match self.io.unread.is_empty() {
             true => {
                 let until = until.min(next_wake(&self.core, &self.io.settings));
-                // Never for long: the run may be to stop.
+                // A short time only: a stop may be requested.
                 until.since(self.core.state().now).min(STOP_CHECK)
             }
             false => Nanos::ZERO,
@@ -291,7 +290,7 @@ impl<P: WireProtocol> Shard<P> {
         }
     }
 
-    /// Does what is due by now without anything having come.
+    /// Handles expired timers and timeouts.
     fn run_timers(&mut self) {
         while let Some(timer) = self.core.state_mut().due() {
             self.fire(timer);
@@ -322,7 +321,7 @@ impl<P: WireProtocol> Shard<P> {
         }
     }
 
-    /// Once the run is to stop, nothing waits for a server that is gone.
+    /// Once the run is to stop, servers that cannot be reached are not waited for.
     fn check_stop(&mut self) {
         let state = self.core.state_mut();
         let is_raised = state.stop.is_raised();
@@ -344,7 +343,7 @@ impl<P: WireProtocol> Shard<P> {
         }
     }
 
-    /// Lets the protocol make everything stable, until `deadline`.
+    /// Has the protocol make all data stable, until `deadline`.
     fn settle(&mut self, deadline: Nanos) -> Result<(), DriverError> {
         loop {
             let now = self.core.state_mut().tick();

@@ -1,4 +1,4 @@
-//! What the loop and a protocol share beside the calls: clock, timers, the wish to stop,
+//! The state that the loop and a protocol share: clock, timers, requests to stop,
 //! completions.
 
 use filermark_engine::clock::Clock;
@@ -7,37 +7,37 @@ use filermark_model::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that is to happen later.
+/// A timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer<T> {
-    /// The protocol's own.
+    /// A timer of the protocol.
     Protocol(T),
-    /// A connection has waited long enough to be tried again.
+    /// A connection is to be tried again.
     Reconnect { conn: u32, epoch: u32 },
     /// A connection should be set up by now.
     Setup { conn: u32, setup: u32 },
 }
 
-/// See the module.
+/// The state that the loop and a protocol share, without the calls.
 #[derive(Debug)]
 pub struct LoopState<T> {
     /// The clock of the run.
     pub clock: Clock,
-    /// The clock as it was read last: good enough for time-outs.
+    /// The time of the last reading of the clock, which is precise enough for timeouts.
     pub now: Nanos,
-    /// The wish to stop.
+    /// Raised when the run is to stop.
     pub stop: StopFlag,
-    /// The wish to stop has been seen and acted on.
+    /// The request to stop has been handled.
     pub stopping: bool,
-    /// When it was seen.
+    /// When it was handled.
     pub stopping_at: Nanos,
-    /// Operations that are over.
+    /// Operations that have ended.
     pub done: Vec<Completion>,
     timers: BinaryHeap<Reverse<(Nanos, Timer<T>)>>,
 }
 
 impl<T: Copy + Ord> LoopState<T> {
-    /// At the beginning.
+    /// Without timers and completions.
     pub fn new(clock: Clock, stop: StopFlag) -> Self {
         Self {
             now: clock.now(),
@@ -57,12 +57,12 @@ impl<T: Copy + Ord> LoopState<T> {
         self.now
     }
 
-    /// Starts a timer of the protocol's own.
+    /// Starts a timer of the protocol.
     pub fn start_timer(&mut self, at: Nanos, timer: T) {
         self.start(at, Timer::Protocol(timer));
     }
 
-    /// The timers of the protocol's own, which are over by that.
+    /// Removes and returns the timers of the protocol.
     pub fn take_timers(&mut self) -> Vec<T> {
         let mut taken = Vec::new();
         self.timers.retain(|Reverse((_, timer))| match timer {
@@ -79,12 +79,12 @@ impl<T: Copy + Ord> LoopState<T> {
         self.timers.push(Reverse((at, timer)));
     }
 
-    /// When the next timer is over.
+    /// When the next timer expires.
     pub(super) fn next_timer(&self) -> Nanos {
         self.timers.peek().map_or(Nanos::MAX, |t| t.0.0)
     }
 
-    /// The next timer that is over.
+    /// The next timer that has expired.
     pub(super) fn due(&mut self) -> Option<Timer<T>> {
         if self.next_timer() > self.now {
             return None;

@@ -1,5 +1,5 @@
-//! A TCP connection: made when it is needed, set up, fed from the queue of its calls, made
-//! anew when it breaks.
+//! A TCP connection: made when it is needed, set up, supplied from the queue of its calls,
+//! made again when it breaks.
 
 use super::late::late_on_stream;
 use super::protocol::{Event, Incident, OnLoss, WireProtocol, fail_all, fail_encoded, stamp};
@@ -11,31 +11,30 @@ use filermark_net::{ConnectOptions, Link, Ready};
 use std::io;
 use std::net::SocketAddr;
 
-/// Calls are encoded up to about this many bytes before a write: what the system
-/// has not taken yet stays below that and one call.
+/// Calls are encoded up to about this many bytes before a write: the unsent bytes stay below
+/// that and one call.
 const CHUNK: usize = 256 << 10;
-/// A connection that has brought replies is tried again at once; from then on,
-/// until there is a reply again, after this wait, doubled each time.
+/// A connection that had replies is tried again at once; then, until there is a reply again,
+/// after this time, doubled with each try.
 const BACKOFF_MIN: Nanos = Nanos::from_millis(10);
 const BACKOFF_MAX: Nanos = Nanos::from_secs(1);
-/// How many reads of one connection in a turn before others get theirs.
+/// The most reads of one connection in a turn, before it is the turn of others.
 const READS_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// No connection; one is made when there is a call for it.
+    /// No connection; one is made when there is a call.
     Closed,
-    /// No connection, and a timer says when to try again.
+    /// No connection until a timer expires.
     Waiting,
     Connecting,
-    /// The protocol sets it up; calls wait.
+    /// The protocol's set-up is under way; calls wait.
     Setup,
     Up,
-    /// The server has refused the set-up: for good.
+    /// The server has refused the set-up: no retry.
     Refused,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Stream<P: WireProtocol> {
     number: u32,
@@ -43,11 +42,11 @@ pub(super) struct Stream<P: WireProtocol> {
     protocol: P::Conn,
     link: Option<Link>,
     state: State,
-    /// Counts set-ups, so that the time-out of an earlier one is recognised.
+    /// Counts set-ups, so that the timeout of an earlier one is recognized.
     setup: u32,
-    /// Counts connections, so that events of an earlier one are recognised.
+    /// Counts connections, so that events of an earlier one are recognized.
     epoch: u32,
-    /// Bytes encoded for, and taken by, the present connection (low halves).
+    /// Bytes encoded for, and sent on, the present connection (low halves).
     encoded: u32,
     sent: u32,
     backoff: Nanos,
@@ -123,7 +122,7 @@ impl<P: WireProtocol> Stream<P> {
         Ok(())
     }
 
-    /// Connection and set-up must be there in time.
+    /// Starts the timeout of the connection and its set-up.
     fn limit_setup(&mut self, core: &mut P, io: &Io) {
         self.setup = self.setup.wrapping_add(1);
         let (conn, setup) = (self.number, self.setup);
@@ -135,7 +134,7 @@ impl<P: WireProtocol> Stream<P> {
         u64::from(self.epoch) << 32 | u64::from(self.number)
     }
 
-    /// Sends what is in the queue: everything that fits in one write.
+    /// Sends the queue, as much as possible in one write.
     pub(super) fn pump(&mut self, core: &mut P, io: &mut Io) {
         let is_wanted = core.calls().first(self.number).is_some();
         match self.state {
@@ -186,7 +185,7 @@ impl<P: WireProtocol> Stream<P> {
                     break;
                 }
                 core.calls_mut().encoded(self.number, at);
-                // A call that waited for the protocol's window does not take its connection down.
+                // The wait for the protocol's window does not count for the timeout of the connection.
                 if let (OnLoss::Fail, Some(slot)) = (P::ON_LOSS, next) {
                     let now = core.state().now;
                     core.calls_mut().renew(slot, now);
@@ -207,7 +206,7 @@ impl<P: WireProtocol> Stream<P> {
         }
     }
 
-    /// The reactor says that something happened.
+    /// Handles an event of the reactor.
     pub(super) fn ready(&mut self, ready: Ready, core: &mut P, io: &mut Io) {
         if (ready.key >> 32) as u32 != self.epoch {
             return;
@@ -243,7 +242,7 @@ impl<P: WireProtocol> Stream<P> {
         }
     }
 
-    /// Reads until nothing is left, or to the end of the stream.
+    /// Reads all available data, or to the end of the stream.
     fn receive(&mut self, to_the_end: bool, core: &mut P, io: &mut Io) {
         for _ in 0..READS_MAX {
             match self.receive_once(core, io) {
@@ -258,7 +257,7 @@ impl<P: WireProtocol> Stream<P> {
         io.unread.push(self.key());
     }
 
-    /// Whether there may be more to read; `None`: there was nothing.
+    /// Whether there may be more data to read; `None`: there was none.
     fn receive_once(&mut self, core: &mut P, io: &mut Io) -> io::Result<Option<bool>> {
         let Some(link) = &mut self.link else {
             return Ok(None);
@@ -267,7 +266,7 @@ impl<P: WireProtocol> Stream<P> {
         let Some(input) = link.receive(&mut io.scratch)? else {
             return Ok(None);
         };
-        // The time of waking up is this host's own: what came, came when the kernel noted it.
+        // The arrival is the time of the kernel; the delay until now is that of this host.
         let at = core.state_mut().tick().since(input.age);
         let bytes = io.scratch.get_mut(..input.scratch_len).unwrap_or_default();
         let (number, protocol) = (self.number, &mut self.protocol);
@@ -289,7 +288,8 @@ impl<P: WireProtocol> Stream<P> {
     fn handle(&mut self, event: Event, core: &mut P, io: &mut Io) -> io::Result<()> {
         match event {
             Event::Nothing => {}
-            // What waits for room may go. (What waits for the socket goes when that has room.)
+            // Calls that wait for the window may be sent. (Calls that wait for the socket are
+            // sent when it is writable.)
             Event::Replies => {
                 let waits = core.calls().next_to_encode(self.number).is_some();
                 if waits && self.unsent_len() == 0 {
@@ -315,7 +315,7 @@ impl<P: WireProtocol> Stream<P> {
         Ok(())
     }
 
-    /// The server has refused the set-up: nothing that is tried again can help.
+    /// The server has refused the set-up: a retry cannot help.
     fn refused(&mut self, core: &mut P, io: &mut Io, reason: String) {
         tracing::debug!(peer = %self.peer, reason, "set-up refused");
         core.count(Incident::ConnectFailure, 1);
@@ -325,8 +325,8 @@ impl<P: WireProtocol> Stream<P> {
         fail_all(core, self.number);
     }
 
-    /// The connection broke, or could not be made: it is tried again, at once or
-    /// after a while, if there is something to send.
+    /// The connection broke, or could not be made: it is tried again, at once or later, if there
+    /// are calls to send.
     fn lost(&mut self, core: &mut P, io: &mut Io, error: &io::Error) {
         tracing::debug!(peer = %self.peer, %error, "connection lost");
         if self.state != State::Up {
@@ -337,7 +337,7 @@ impl<P: WireProtocol> Stream<P> {
         if core.calls().first(self.number).is_none() {
             return;
         }
-        // A server that cannot be reached for as long as a reply may take is gone.
+        // A server that cannot be reached for the time of `gone_after` is given up.
         let now = core.state().now;
         let down_since = *self.down_since.get_or_insert(now);
         let is_gone = now.since(down_since) >= io.settings.gone_after;
@@ -359,7 +359,7 @@ impl<P: WireProtocol> Stream<P> {
         core.state_mut().start(at, Timer::Reconnect { conn, epoch });
     }
 
-    /// Ends the connection. Calls that were under way on it go again, or end with `status`.
+    /// Ends the connection. Calls that were under way on it are sent again, or end with `status`.
     fn close(&mut self, status: Status, core: &mut P, io: &mut Io) {
         self.state = State::Closed;
         self.epoch = self.epoch.wrapping_add(1);
@@ -374,7 +374,7 @@ impl<P: WireProtocol> Stream<P> {
         }
     }
 
-    /// The wait after a failure is over.
+    /// The pause after a failure is over.
     pub(super) fn try_again(&mut self, epoch: u32, core: &mut P) {
         if self.state == State::Waiting && epoch == self.epoch {
             self.state = State::Closed;
@@ -399,7 +399,7 @@ impl<P: WireProtocol> Stream<P> {
         }
     }
 
-    /// The run is to stop: nothing waits for a connection any more.
+    /// The run is to stop: connections that are not up are not waited for.
     pub(super) fn give_up_waiting(&mut self, core: &mut P) {
         if !self.is_up() {
             fail_all(core, self.number);

@@ -1,6 +1,6 @@
-//! The loop with a protocol that neither NFS nor SMB is: as NFSv4.1 it has a session with slots
-//! and sequence numbers, which outlives its connection, a set-up of two steps, and calls of the
-//! server on the same connection.
+//! The loop with a protocol of its own: like NFSv4.1 it has a session with slots and sequence
+//! numbers, which outlives its connection, a set-up of two steps, and calls of the server on
+//! the same connection.
 
 mod peer;
 mod session;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// A protocol whose calls go again after a loss, and one whose calls end.
+/// A protocol whose calls are sent again after a loss, and one whose calls end.
 type Again = Core<true>;
 type Fails = Core<false>;
 
@@ -34,7 +34,7 @@ fn open<const AGAIN: bool>(peer: &Peer, procs: usize) -> Result<Shard<Core<AGAIN
     }
     let conns = conns.finish();
     let core = Core::new(
-        // Nothing is late but where a test says so.
+        // Replies are late only where a test advances the clock.
         LoopState::new(Clock::virtual_at_zero(), StopFlag::new()),
         Calls::new(conns.len(), 0, 0),
     );
@@ -60,7 +60,7 @@ fn submit<const AGAIN: bool>(shard: &mut Shard<Core<AGAIN>>, tokens: std::ops::R
     }
 }
 
-/// Goes on until `is_over`.
+/// Runs the shard until `is_over`.
 fn run<const AGAIN: bool>(
     shard: &mut Shard<Core<AGAIN>>,
     mut is_over: impl FnMut(&[Completion]) -> bool,
@@ -77,7 +77,7 @@ fn run<const AGAIN: bool>(
     done.iter().map(|d| (d.token, d.outcome)).collect()
 }
 
-/// Waits for so many completions.
+/// Waits for this number of completions.
 fn wait<const AGAIN: bool>(shard: &mut Shard<Core<AGAIN>>, count: usize) -> BTreeMap<u32, Outcome> {
     let outcomes = run(shard, |done| done.len() >= count);
     assert_eq!(outcomes.len(), count);
@@ -89,10 +89,10 @@ fn all_ok(outcomes: &BTreeMap<u32, Outcome>) -> bool {
 }
 
 #[test]
-fn a_session_is_set_up_and_no_more_goes_than_it_has_slots() {
+fn a_session_is_set_up_and_its_slots_limit_the_calls() {
     let peer = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
-    let mut shard = open::<true>(&peer, 6).expect("it is let in");
-    assert_eq!(shard.core.slots.len(), 2, "as the peer said");
+    let mut shard = open::<true>(&peer, 6).expect("it is accepted");
+    assert_eq!(shard.core.slots.len(), 2, "as in the peer's message");
     submit(&mut shard, 0..6);
     assert!(all_ok(&wait(&mut shard, 6)));
     let seen = peer.end();
@@ -102,11 +102,11 @@ fn a_session_is_set_up_and_no_more_goes_than_it_has_slots() {
     assert!(shard.core.incidents.is_empty());
 }
 
-/// What is due in one turn leaves in one write.
+/// All calls of one turn are sent in one write.
 #[test]
-fn calls_of_one_turn_leave_together() {
+fn calls_of_one_turn_are_sent_together() {
     let peer = Peer::start(200, |_, message| vec![Answer::Reply(message)]);
-    let mut shard = open::<true>(&peer, 100).expect("it is let in");
+    let mut shard = open::<true>(&peer, 100).expect("it is accepted");
     // The two messages of the set-up.
     assert_eq!(shard.io.system_calls.writes, 2);
     for (from, writes) in [(0, 3), (100, 4)] {
@@ -122,7 +122,7 @@ fn the_servers_own_calls_are_answered_on_the_same_connection() {
     let peer = Peer::start(4, |nth, message| {
         vec![Answer::Call(nth as u32), Answer::Reply(message)]
     });
-    let mut shard = open::<true>(&peer, 4).expect("it is let in");
+    let mut shard = open::<true>(&peer, 4).expect("it is accepted");
     submit(&mut shard, 0..4);
     assert!(all_ok(&wait(&mut shard, 4)));
     let mut answered = Vec::new();
@@ -133,15 +133,15 @@ fn the_servers_own_calls_are_answered_on_the_same_connection() {
     assert_eq!(answered, [0, 1, 2, 3]);
 }
 
-/// The peer has executed the call and the reply is lost with the connection: the call goes
-/// again in its slot with its number, behind a new set-up, and is not executed again.
+/// The peer has executed the call and the reply is lost with the connection: the call is sent
+/// again in its slot with its number, after a new set-up, and is not executed again.
 #[test]
 fn calls_are_replayed_in_their_slots_on_the_next_connection() {
     let peer = Peer::start(2, |nth, message| match nth {
         0 => vec![Answer::Keep(message), Answer::Close],
         _ => vec![Answer::Reply(message)],
     });
-    let mut shard = open::<true>(&peer, 3).expect("it is let in");
+    let mut shard = open::<true>(&peer, 3).expect("it is accepted");
     submit(&mut shard, 0..3);
     assert!(all_ok(&wait(&mut shard, 3)));
     let seen = peer.end();
@@ -151,19 +151,19 @@ fn calls_are_replayed_in_their_slots_on_the_next_connection() {
     assert_eq!(executed, [0, 1, 2], "each once");
     assert_eq!(seen.replayed, [0]);
     let incidents = &shard.core.incidents;
-    // Two had gone in one write.
+    // Two had been sent in one write.
     assert_eq!((incidents["Reconnect"], incidents["Retransmit"]), (1, 2));
 }
 
 #[test]
-fn calls_that_do_not_go_again_end_and_what_waits_goes_on_the_next_connection() {
+fn calls_that_are_not_sent_again_end_and_waiting_calls_use_the_next_connection() {
     let peer = Peer::start(2, |nth, message| match nth {
         // Both slots are taken.
         0 => vec![],
         1 => vec![Answer::Close],
         _ => vec![Answer::Reply(message)],
     });
-    let mut shard = open::<false>(&peer, 3).expect("it is let in");
+    let mut shard = open::<false>(&peer, 3).expect("it is accepted");
     submit(&mut shard, 0..3);
     let outcomes = wait(&mut shard, 3);
     let status = |token| outcomes[&token].status;
@@ -173,7 +173,7 @@ fn calls_that_do_not_go_again_end_and_what_waits_goes_on_the_next_connection() {
     assert!(!shard.core.incidents.contains_key("Retransmit"));
 }
 
-/// The first call is not answered, and its time is over.
+/// The first call is not answered, and its timeout expires.
 fn late<const AGAIN: bool>(shard: &mut Shard<Core<AGAIN>>, peer: &Peer) -> Outcome {
     submit(shard, 0..1);
     run(shard, |_| peer.call_count() == 1);
@@ -196,18 +196,18 @@ fn once() -> impl FnMut(&[Completion]) -> bool {
 }
 
 #[test]
-fn a_late_reply_ends_the_connection_and_its_calls_go_again_or_end() {
+fn a_late_reply_ends_the_connection_and_its_calls_are_sent_again_or_end() {
     let silent_once = |nth, message| match nth {
         0 => vec![],
         _ => vec![Answer::Reply(message)],
     };
     let peer = Peer::start(4, silent_once);
-    let mut again = open::<true>(&peer, 1).expect("it is let in");
+    let mut again = open::<true>(&peer, 1).expect("it is accepted");
     let outcome = late(&mut again, &peer);
     assert_eq!((outcome.status, outcome.physical), (Status::Ok, 1));
     assert_eq!(again.core.incidents["Retransmit"], 1);
     let peer = Peer::start(4, silent_once);
-    let mut fails = open::<false>(&peer, 1).expect("it is let in");
+    let mut fails = open::<false>(&peer, 1).expect("it is accepted");
     let outcome = late(&mut fails, &peer);
     assert_eq!((outcome.status, outcome.physical), (Status::TimedOut, 0));
     assert_eq!(outcome.done.since(outcome.sent), REPLY_TIMEOUT);
@@ -215,14 +215,14 @@ fn a_late_reply_ends_the_connection_and_its_calls_go_again_or_end() {
     assert!(all_ok(&wait(&mut fails, 1)), "on the next connection");
 }
 
-/// With one slot, the second call waits for room and is late there: it ends by itself.
+/// With one slot, the second call waits for the slot until its timeout: only that call ends.
 #[test]
-fn a_call_that_waits_for_room_too_long_ends_without_harm_to_the_connection() {
+fn a_call_that_waits_for_a_slot_too_long_ends_and_the_connection_stays() {
     let peer = Peer::start(1, |nth, message| match nth {
         0 => vec![],
         _ => vec![Answer::Reply(message)],
     });
-    let mut shard = open::<false>(&peer, 2).expect("it is let in");
+    let mut shard = open::<false>(&peer, 2).expect("it is accepted");
     submit(&mut shard, 0..2);
     shard.flush();
     let slot = shard.core.calls.next_to_encode(0).expect("it waits");
@@ -241,11 +241,11 @@ fn a_call_that_waits_for_room_too_long_ends_without_harm_to_the_connection() {
 }
 
 #[test]
-fn a_refused_set_up_is_final_and_is_said() {
+fn a_refused_set_up_is_final_and_reported() {
     let peer = Peer::refusing();
-    let error = open::<true>(&peer, 1).expect_err("it is not let in");
+    let error = open::<true>(&peer, 1).expect_err("it is refused");
     assert!(
-        error.contains("set a session up: no such client"),
+        error.contains("set up a session: no such client"),
         "{error}"
     );
     assert!(error.contains("; ask the peer"), "{error}");
@@ -254,16 +254,16 @@ fn a_refused_set_up_is_final_and_is_said() {
 }
 
 #[test]
-fn a_peer_that_closes_while_a_shard_is_opened_is_said() {
+fn a_peer_that_closes_while_a_shard_is_opened_is_reported() {
     let peer = Peer::closing();
     let error = open::<true>(&peer, 1).expect_err("it is closed");
-    assert!(error.contains("set a session up"), "{error}");
+    assert!(error.contains("set up a session"), "{error}");
 }
 
 #[test]
-fn the_wish_to_stop_ends_the_wait_for_a_peer_that_is_gone() {
+fn a_request_to_stop_ends_the_wait_for_a_peer_that_is_gone() {
     let peer = Peer::start(4, |_, _| vec![Answer::Close]);
-    let mut shard = open::<true>(&peer, 1).expect("it is let in");
+    let mut shard = open::<true>(&peer, 1).expect("it is accepted");
     drop(peer);
     submit(&mut shard, 0..1);
     shard.core.state.stop.raise();
@@ -271,12 +271,12 @@ fn the_wish_to_stop_ends_the_wait_for_a_peer_that_is_gone() {
 }
 
 #[test]
-fn streams_out_of_step_are_counted_and_left() {
+fn corrupt_streams_are_counted_and_closed() {
     let peer = Peer::start(4, |nth, message| match nth {
         0 => vec![Answer::Garbage],
         _ => vec![Answer::Reply(message)],
     });
-    let mut shard = open::<true>(&peer, 1).expect("it is let in");
+    let mut shard = open::<true>(&peer, 1).expect("it is accepted");
     submit(&mut shard, 0..1);
     assert!(all_ok(&wait(&mut shard, 1)));
     assert_eq!(shard.core.incidents["StreamError"], 1);
@@ -285,7 +285,7 @@ fn streams_out_of_step_are_counted_and_left() {
 
 #[test]
 fn procs_share_connections_or_have_their_own() {
-    let address = "127.0.0.1:9".parse().expect("sound");
+    let address = "127.0.0.1:9".parse().expect("a valid address");
     for (rule, shard, shards, wanted) in [
         (Connections::PerProc, 0, 2, [0, 1, 2, 3, 4].as_slice()),
         (Connections::Shared(2), 0, 1, &[0, 1, 0, 1, 0]),

@@ -43,9 +43,9 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
     let is_serving = serving.clone();
     interrupt::on_interrupt_agent(quit.clone(), move || {
         match is_serving.load(Ordering::Relaxed) {
-            true => "ending: what this agent made is removed (again: leave at once)",
+            true => "ending: this agent removes its files (again: exit at once)",
             // No prime has connected: it made nothing.
-            false => "ending (again: leave at once)",
+            false => "ending (again: exit at once)",
         }
     });
     if args.stdio {
@@ -55,7 +55,7 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
     match args.listen {
         Some(address) => listen(args, address, &quit, &serving),
         None if args.connect.is_empty() => {
-            let sentence = "say how prime and agent come together: --stdio, --listen ADDR:PORT or \
+            let sentence = "give the connection between prime and agent: --stdio, --listen ADDR:PORT or \
                 --connect HOST[:PORT]; --make-keys DIR --clients LIST makes the keys for it";
             Err(CommandError::Usage(vec![sentence.into()]))
         }
@@ -63,8 +63,7 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
     }
 }
 
-/// The protocol has the standard streams for itself: what else would be printed
-/// goes to stderr.
+/// The standard streams are used by the protocol: other output goes to stderr.
 fn over_stdio(quit: &StopFlag) -> CommandResult {
     let take = || -> std::io::Result<(File, File)> {
         let orders = rustix::io::dup(rustix::stdio::stdin())?;
@@ -99,7 +98,7 @@ fn listen(
 }
 
 fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> CommandResult {
-    // Before there is a prime a wish to stop is the reason for whatever failed.
+    // Before a prime has connected, a request to stop is the reason for any failure.
     let failed = |why: String| match quit.is_raised() {
         true => CommandError::Stopped,
         false => CommandError::Failed(why),
@@ -144,7 +143,7 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> CommandRe
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who this agent is, and the one name that it goes by.
+/// The identity of this agent, and its name.
 fn of_key_file(args: &AgentArgs) -> Result<(Identity, Vec<HostName>), CommandError> {
     let Some(file) = &args.secret_file else {
         let sentence = "--connect needs --secret-file FILE, the key file of this client; \
@@ -191,14 +190,14 @@ fn make_key_files(dir: &Path, clients: &str) -> CommandResult {
             ),
             false => filermark_cli_kit::stderr_line!(
                 "{file_text}: kept; client {name} has its key already, and its file is not here \
-                 any more (where it is lost: remove the line of {name} from {prime}, and make \
+                 any more (if it is lost: remove the line of {name} from {prime}, and make \
                  a new one)"
             ),
         }
     }
     for file in &made.clients {
         filermark_cli_kit::stderr_line!(
-            "{}: made; move it to that client, by a way that you trust",
+            "{}: made; move it to that client over a secure connection",
             file.display()
         );
     }

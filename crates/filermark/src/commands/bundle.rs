@@ -1,4 +1,4 @@
-//! `bundle`: packs what belongs to a run or a submission.
+//! `bundle`: packs the files of a run or a submission.
 
 use super::sign::signing_key;
 use crate::cli::BundleArgs;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 /// (reproducible-builds.org).
 const EPOCH_VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
-/// Gathers, packs, and lists the contents.
+/// Collects the files, packs them, and lists the contents.
 pub fn bundle(args: &BundleArgs) -> CommandResult {
     let options = CollectOptions {
         rc: args.rc.clone(),
@@ -62,7 +62,7 @@ pub fn bundle(args: &BundleArgs) -> CommandResult {
             stdout::print(&format!("Saved {}\n", signature.display()));
         }
         (None, true) => filermark_cli_kit::stderr_line!(
-            "note: {}: signs the archive that was here before, and not this one; --sign KEY signs it",
+            "note: {}: is the signature of an earlier archive, and not of this one; --sign KEY signs it",
             signature.display()
         ),
         (None, false) => {}
@@ -70,13 +70,13 @@ pub fn bundle(args: &BundleArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses to replace what is no signature.
+/// Refuses to replace a file that is not a signature.
 fn may_sign_at(path: &Path) -> Result<(), String> {
     let away = "so it is not replaced; choose another name (-o FILE.zip), or move it away";
     match read_signature(path) {
         Err(why) => Err(format!("{why}, {away}")),
         Ok(Some(bytes)) if !is_signature(&bytes) => Err(format!(
-            "{}: is there and no signature, {away}",
+            "{}: exists and is not a signature, {away}",
             path.display()
         )),
         Ok(_) => Ok(()),

@@ -9,7 +9,7 @@ use filermark_link::clock_service::ClockService;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Answers until it is interrupted; then says how often it was asked.
+/// Answers until it is interrupted; then prints how many requests there were.
 pub fn clock(args: &ClockArgs) -> CommandResult {
     resolve_args::init_tracing(&[], args.verbose.verbose);
     let service = ClockService::start(&args.listen)

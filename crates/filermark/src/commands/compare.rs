@@ -16,9 +16,9 @@ use std::process::ExitCode;
 
 /// A verdict that `--fail-on` names.
 const VERDICT: u8 = 3;
-/// Most records of a comparison: each is held whole.
+/// The most records of a comparison: each is in memory as a whole.
 const RECORDS_MAX: usize = 200;
-/// Columns of a text that goes to a file.
+/// Width of a text in a file, in columns.
 const WIDTH: usize = 100;
 
 /// Reads the records, compares them, writes the comparison.
@@ -65,8 +65,8 @@ pub fn compare(args: &CompareArgs) -> CommandResult {
     Ok(ExitCode::from(exit_code(&comparison, args.fail_on)))
 }
 
-/// One side of the command line: a record, or several joined by commas. A file whose
-/// own name has a comma is one record.
+/// One side of the comparison: a record, or several joined by commas. A file with a comma in
+/// its name is one record.
 fn repeats(side: &Path) -> Vec<PathBuf> {
     match side.to_str() {
         Some(text) if text.contains(',') && !side.exists() => {
@@ -77,7 +77,7 @@ fn repeats(side: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// What the sides are called: by their files' names, where those differ.
+/// The names of the sides: those of their files, if these differ.
 fn names(sides: &[Vec<PathBuf>]) -> Vec<String> {
     let short = |path: &PathBuf| {
         let name = path.file_name().unwrap_or(path.as_os_str());
@@ -106,7 +106,7 @@ fn refused(error: CompareError) -> CommandError {
     else {
         return CommandError::Usage(vec![error.to_string()]);
     };
-    let mut sentences = vec![format!("{after} did other work than {before}:")];
+    let mut sentences = vec![format!("{after} did different work than {before}:")];
     let field = |f: &filermark_results::compare::FieldChange| {
         format!("  {}: {} before, {} after", f.name, f.before, f.after)
     };

@@ -1,7 +1,7 @@
-//! `demo`: no server at hand, so an embedded one is measured.
+//! `demo`: measures an embedded server.
 //!
-//! The server holds its replies back as one slow disk would, so that the curve
-//! has a knee on any machine.
+//! The server delays its replies like a single slow disk, so that the curve has a knee on any
+//! machine.
 
 use super::run;
 use crate::cli::DemoArgs;
@@ -10,8 +10,8 @@ use filermark_config::{Sources, resolve};
 use filermark_results::outputs::RECORD;
 use filermark_server::{EXPORT, Server, ServerOptions};
 
-/// What the demo's "disk" takes per operation: 200 microseconds in the mean of
-/// the mix, so about 5,000 op/s at most.
+/// Delay of each operation: 200 microseconds in the mean of the mix, so about 5,000 op/s at
+/// most.
 const DISK: &str = "READ=uniform:200us-400us,WRITE=uniform:300us-500us,COMMIT=500us,\
 CREATE=uniform:300us-600us,REMOVE=uniform:300us-600us,SETATTR=250us,\
 READDIR=300us,READDIRPLUS=uniform:300us-600us,uniform:50us-200us";
@@ -37,7 +37,7 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
         ("PROCS", "20"),
         ("WARMUP_TIME", "1"),
         ("RUNTIME", &seconds),
-        // Points of a few seconds on any machine: a stall is reported and does not make them INVALID.
+        // The points take a few seconds on any machine: a stall is reported, but they stay valid.
         ("STALL_PCNT_MAX", "100"),
         ("FILESET_MB_PER_OP", "0.05"),
         ("MNT_POINTS", &format!("127.0.0.1:{EXPORT}")),

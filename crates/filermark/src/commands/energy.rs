@@ -1,4 +1,4 @@
-//! `energy`: what the subtree needs of the program.
+//! `energy`: the functions of the program that the subcommands need.
 
 use super::run::{self, RunMode};
 use crate::cli::{EventsArgs, OutputArgs, SourceArgs};
@@ -8,7 +8,7 @@ use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::Resolved;
 use filermark_energy::{EnergyArgs, Program, RunSources};
 
-/// Carries the subcommand out.
+/// Runs the subcommand.
 pub fn energy(args: &EnergyArgs) -> CommandResult {
     filermark_energy::energy(args, &Runs)
 }

@@ -1,5 +1,5 @@
-//! `import`: a file of an earlier generation in, one of Filermark out. The new file is the
-//! product; notes are diagnostics.
+//! `import`: converts a file of an earlier generation. The new file is the product; notes are
+//! diagnostics.
 
 use crate::cli::ImportArgs;
 use crate::stdout;
@@ -22,8 +22,7 @@ pub fn import(args: &ImportArgs) -> CommandResult {
     }
     let usage = |text: String| CommandError::Usage(vec![text]);
     let bytes = read_limited(&args.file, FILE_BYTES_MAX).map_err(usage)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| usage(format!("{file}: this is not text in UTF-8")))?;
+    let text = String::from_utf8(bytes).map_err(|_| usage(format!("{file}: not UTF-8 text")))?;
     match convert(&file, &text)? {
         ImportOutcome::AsItIs(how) => {
             print_stderr_line(format!("{file} needs no conversion. It is {how}"));
@@ -38,14 +37,14 @@ pub fn import(args: &ImportArgs) -> CommandResult {
             match made.unusable.first() {
                 None => Ok(ExitCode::SUCCESS),
                 Some(why) => Err(CommandError::Failed(format!(
-                    "what was made of {file} cannot be used as it is: {why}"
+                    "the file that was made of {file} cannot be used as it is: {why}"
                 ))),
             }
         }
     }
 }
 
-/// Says what was read, what has no equivalent, and the next command.
+/// Prints what was read, what has no equivalent, and the next command.
 fn print(file: &str, made: &ConvertedFile, out: Option<&Path>) {
     print_stderr_line(format!("{file}: {}", made.what));
     for note in &made.notes {
@@ -75,7 +74,7 @@ fn print(file: &str, made: &ConvertedFile, out: Option<&Path>) {
     }
 }
 
-/// What the new rc file lacks before a plan can be made of it.
+/// What the new rc file needs before a plan can be made from it.
 fn still_open(name: &str, out: Option<&Path>, text: &str) -> Vec<String> {
     let folder = out.and_then(Path::parent).unwrap_or(Path::new(""));
     let Ok(mut sources) = Sources::from_rc(None) else {

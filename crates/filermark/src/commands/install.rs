@@ -1,4 +1,4 @@
-//! `install`: this very program, on every client.
+//! `install`: installs this program on every client.
 
 use crate::cli::{InstallArgs, OutputArgs};
 use crate::host_table::{self, HostTable};
@@ -11,19 +11,19 @@ use filermark_link::build::own_build;
 use filermark_model::launch::LaunchPlan;
 use serde_json::json;
 
-/// Brings the program to the clients of the rc file.
+/// Installs the program on the clients of the rc file.
 pub fn install(args: &InstallArgs) -> CommandResult {
     let resolved = resolve_args::clients(&args.source)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     install_on(&resolved.launch, &args.output)
 }
 
-/// Brings the program to the clients of a plan.
+/// Installs the program on the clients of a plan.
 pub fn install_on(plan: &LaunchPlan, output: &OutputArgs) -> CommandResult {
     let stop = StopFlag::new();
     interrupt::on_interrupt(
         stop.clone(),
-        "stopping: no host is left with half a program",
+        "stopping: no host is left with an incomplete program",
     );
     let limits = HostLimits {
         stop: stop.clone(),

@@ -1,4 +1,4 @@
-//! `keys`: SSH that asks nothing, on every client.
+//! `keys`: sets up SSH without a password on every client.
 
 use crate::cli::{KeysArgs, OutputArgs};
 use crate::host_table::{self, HostTable};
@@ -9,7 +9,7 @@ use filermark_hosts::admin::{HostLimits, HostState};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Looks, or sets it up. Ctrl-C ends it with the program that asks, as a terminal does.
+/// Checks it, or sets it up. Ctrl-C also ends the program that asks for a password.
 pub fn keys(args: &KeysArgs) -> CommandResult {
     let resolved = resolve_args::clients(&args.source)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);

@@ -11,7 +11,7 @@ pub fn completions(args: CompletionsArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the manual page, or writes them all.
+/// Prints the manual page, or writes all pages.
 pub fn man(args: &ManArgs) -> CommandResult {
     match &args.dir {
         Some(dir) => cli::man_pages(dir).map_err(|e| {

@@ -1,4 +1,4 @@
-//! `netmist`: its command line, one load point.
+//! `netmist`: its command line, with one load point.
 
 use super::{install, run, stop};
 use crate::cli::NetmistArgs;
@@ -10,7 +10,7 @@ use filermark_model::Severity;
 use filermark_results::console;
 use std::process::ExitCode;
 
-/// Does what the flags say: shows something, or runs.
+/// Runs, or prints what the flags ask for.
 pub fn netmist(args: &NetmistArgs) -> CommandResult {
     let strays = unexpected_args(&args.strays);
     if !strays.is_empty() {
@@ -56,7 +56,7 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
     )
 }
 
-/// The flags and the options as the crate `config` takes them.
+/// The flags and the options for the crate `config`.
 fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, CommandError> {
     let mut sources = Sources::from_rc(None)?;
     for option in &args.options {
@@ -83,7 +83,7 @@ fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, CommandError> {
     })
 }
 
-/// `-i`: the block that a run begins with, and what `plan` prints beyond it.
+/// `-i`: the block that a run begins with, and the other output of `plan`.
 fn info(resolved: &Resolved, args: &NetmistArgs) -> CommandResult {
     if args.output.json {
         return super::plan::print(resolved, &args.output);

@@ -1,4 +1,4 @@
-//! `params` and `template`: the parameters, explained.
+//! `params` and `template`: descriptions of the parameters.
 
 use crate::cli::{ParamsArgs, TemplateArgs};
 use crate::stdout;

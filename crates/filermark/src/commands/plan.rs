@@ -1,4 +1,4 @@
-//! `plan`: what would run; nothing is touched.
+//! `plan`: prints what would run; contacts no server.
 
 use crate::cli::{OutputArgs, PlanArgs};
 use crate::{resolve_args, stdout};

@@ -1,4 +1,4 @@
-//! `preflight`: whether a run will do, before it is made.
+//! `preflight`: checks whether a run can work, before it is made.
 
 use crate::cli::PreflightArgs;
 use crate::{resolve_args, stdout};
@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// The version of the JSON form; any change of its fields' meaning makes a new one.
 const JSON_VERSION: u32 = 1;
 
-/// Looks at everything that a run needs, and prints a line for each check.
+/// Checks everything that a run needs, and prints a line for each check.
 pub fn preflight(args: &PreflightArgs) -> CommandResult {
     let resolved = resolve_args::resolved(&args.source)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     let stop = StopFlag::new();
-    interrupt::on_interrupt(stop.clone(), "stopping; the checks that are done follow");
+    interrupt::on_interrupt(stop.clone(), "stopping; the completed checks follow");
     let terminal = std::io::stderr().is_terminal();
     let suffix = resolved.suffix.clone();
     let rc = args.source.rc.as_ref();

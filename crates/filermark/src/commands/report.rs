@@ -17,7 +17,7 @@ use input::{InputKind, input_kind};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Makes the report that is asked for; without -f and -o all files of a record again.
+/// Makes the requested report; without -f and -o all files of a record again.
 pub fn report(args: &ReportArgs) -> CommandResult {
     resolve_args::init_tracing(&[], args.verbose.verbose);
     if let Some(dir) = &args.export_templates {
@@ -46,7 +46,7 @@ pub fn report(args: &ReportArgs) -> CommandResult {
         InputKind::Record => of_record(args, input, &templates, beside.as_ref()),
         InputKind::Xml | InputKind::Sfssum if beside.is_some() => {
             let sentence = format!(
-                "{}: --historical goes with run records only",
+                "{}: --historical can be used with run records only",
                 input.display()
             );
             Err(CommandError::Usage(vec![sentence]))
@@ -108,7 +108,7 @@ fn one_report(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A report as its file has it: a page that is to be printed is.
+/// The bytes of a report's file; a page is printed if PDF is requested.
 fn finished(args: &ReportArgs, form: &Form, made: Report) -> Result<Vec<u8>, CommandError> {
     let bytes = made.map_err(CommandError::of)?;
     match form.is_printed {
@@ -120,7 +120,7 @@ fn finished(args: &ReportArgs, form: &Form, made: Report) -> Result<Vec<u8>, Com
     }
 }
 
-/// All files that a run leaves, again; and its summary on stdout.
+/// Writes all files of a run again, and its summary to stdout.
 fn all_files(
     args: &ReportArgs,
     input: &Path,
@@ -137,7 +137,7 @@ fn all_files(
         .map_err(|e| CommandError::of(format!("{}: cannot be made: {e}", dir.display())))?;
     let mut files = write_files(record, dir).map_err(CommandError::of)?;
     if record.end.is_none() && record.run.plan.benchmark.composite().is_some() {
-        // The run was killed: no later command writes them.
+        // The run was killed: no other command writes these files.
         files.push(write_proc_logs(record, dir).map_err(CommandError::of)?);
     }
     files.extend(stdout::write_reports(record, dir, options)?);
@@ -148,8 +148,8 @@ fn all_files(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the shipped templates into a directory, to be changed there; a file that
-/// is there already may have been edited.
+/// Writes the built-in templates into a directory, for editing; does not overwrite files,
+/// which may have been edited.
 fn export_templates(dir: &Path) -> CommandResult {
     let failed = |path: &Path, why: &dyn std::fmt::Display| {
         CommandError::of(format!("{}: cannot be written: {why}", path.display()))
@@ -160,7 +160,7 @@ fn export_templates(dir: &Path) -> CommandResult {
         .map(|(name, text)| (dir.join(name), text))
         .collect();
     if let Some((path, _)) = paths.iter().find(|(path, _)| path.exists()) {
-        return Err(failed(path, &"it is there already; give another directory"));
+        return Err(failed(path, &"it exists already; give another directory"));
     }
     for (path, text) in paths {
         std::fs::write(&path, text).map_err(|e| failed(&path, &e))?;

@@ -1,4 +1,4 @@
-//! `run`: the sweep.
+//! `run`: runs a sweep.
 
 use crate::cli::{EventsArgs, OutputArgs, RunArgs};
 use crate::console::Console;
@@ -50,9 +50,9 @@ pub fn run(args: &RunArgs) -> CommandResult {
 /// How a plan is carried out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunMode<'a> {
-    /// What goes on beside the run.
+    /// The collection of energy data during the run.
     pub companion: Option<&'a CompanionArgs>,
-    /// Behind the last measured load point of the record of this suffix, which was cut.
+    /// After the last measured load point of the incomplete record of this suffix.
     pub goes_on: bool,
 }
 
@@ -66,8 +66,7 @@ impl<'a> RunMode<'a> {
     }
 }
 
-/// Carries a plan out, prints its summary and the paths of the results, and writes its
-/// events.
+/// Runs a plan, prints its summary and the paths of the results, and writes its events.
 pub fn carry_out(
     resolved: Resolved,
     output: &OutputArgs,
@@ -75,13 +74,13 @@ pub fn carry_out(
     way: RunMode<'_>,
 ) -> CommandResult {
     let record = resolved.work_dir.join(RECORD.name(&resolved.suffix));
-    // Before anything is made or asked.
+    // Before any file is made or server contacted.
     if !way.goes_on {
         check_record_place(&record).map_err(|e| CommandError::Usage(vec![e.to_string()]))?;
     }
     let on_stdout = wanted.events == Some(Target::Stdout);
     if on_stdout && output.json {
-        let sentence = "--events - and --json both want standard output: give --events a file";
+        let sentence = "--events - and --json both write to standard output: give --events a file";
         return Err(CommandError::Usage(vec![sentence.into()]));
     }
     let facts = Facts::of(&resolved.plan, &resolved.suffix);
@@ -130,7 +129,7 @@ pub fn carry_out(
     failure.map_or(Ok(ExitCode::from(code)), Err)
 }
 
-/// The sweep, and what went on beside it.
+/// The sweep, and the energy data.
 fn sweep_beside(
     mut resolved: Resolved,
     facts: Facts,
@@ -141,7 +140,7 @@ fn sweep_beside(
     let stop = StopFlag::new();
     interrupt::on_interrupt_of_run(
         stop.clone(),
-        "stopping: the results so far are kept, what was made on the server is removed (again: leave at once)",
+        "stopping: the results so far are kept, files on the server are removed (again: exit at once)",
         &resolved.stop_command,
         filermark_prime::scripts::end_all_at_once,
     );
@@ -171,7 +170,7 @@ fn sweep_beside(
     swept.map(|outcome| (outcome, collected))
 }
 
-/// What a sweep needs besides its plan.
+/// A plan and how to run it.
 struct SweepContext {
     facts: Facts,
     style: ProgressStyle,
@@ -194,7 +193,7 @@ fn sweep(
     } = around;
     let dir = resolved.work_dir.clone();
     let netmist = resolved.netmist.clone();
-    // The consoles of 2014 always show the bands; netmist's does when asked to.
+    // The consoles of 2014 always show the bands; netmist's does on request.
     let bands = netmist.as_ref().is_none_or(|n| n.bands);
     let netmist = netmist.unwrap_or_default();
     let copy = match &netmist.log {
@@ -242,7 +241,7 @@ fn sweep(
     outcome.map_err(CommandError::of)
 }
 
-/// Begins to start the agents; first brings the program to where it is missing.
+/// Begins to start the agents; first installs the program where it is missing.
 fn launch(
     resolved: &Resolved,
     stop: &StopFlag,
@@ -273,7 +272,7 @@ fn launch(
     Ok(ThreadLinks::launch(plan, Arc::new(launcher)))
 }
 
-/// Prints the summary and says where everything is. Gives the exit code and the page.
+/// Prints the summary and the paths of the results. Returns the exit code and the page.
 fn finish(
     outcome: &RunOutcome,
     output: &OutputArgs,
@@ -284,7 +283,7 @@ fn finish(
         .record_path
         .parent()
         .unwrap_or_else(|| std::path::Path::new("."));
-    // A run that never came to a load point has nothing to sum up.
+    // A run without a load point has no summary.
     match (stdout_is_taken, output.json || !record.points.is_empty()) {
         (_, false) => {}
         (true, true) => stdout::print_summary_to_stderr(record, output),
@@ -292,14 +291,14 @@ fn finish(
     }
     if outcome.earlier_run_kept {
         print_stderr_line(format!(
-            "record: none; files of an earlier run '{}' are in {} and stay as they were",
+            "record: none; the files of an earlier run '{}' in {} are unchanged",
             record.run.suffix,
             dir.display()
         ));
         print_failure(record);
         return Ok((stdout::exit_code(record), None));
     }
-    // The summary is printed already, also where the disk is full.
+    // The summary was printed before, so it is not lost if the disk is full.
     let reports = stdout::write_shipped_reports(record, dir);
     if let Some(why) = &outcome.unwritten {
         return Err(CommandError::of(why));
@@ -320,7 +319,7 @@ fn finish(
     Ok((stdout::exit_code(record), page))
 }
 
-/// Why a run failed, last on stderr.
+/// Prints why a run failed, as the last line on stderr.
 fn print_failure(record: &RunRecord) {
     if let Some(reason) = stdout::failure_of(record) {
         print_stderr_line(format!("filermark: {reason}"));

@@ -1,4 +1,4 @@
-//! Keys of archives: where they and their passwords come from.
+//! Keys of archives, and their passwords.
 
 use filermark_archive::sign::{KEY_LEN_MAX, SigningKey, VerifyingKey};
 use filermark_cli_kit::files::read_limited;
@@ -6,14 +6,14 @@ use filermark_model::Secret;
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// The environment variable that a key's password may come in.
+/// The environment variable for the password of a key.
 const PASSWORD_VARIABLE: &str = "FILERMARK_SIGN_PASSWORD";
 
 /// Reads the secret key at `path`; its password is the first line of `password_file`, or
-/// in the environment, or asked for at the terminal.
+/// comes from the environment or the terminal.
 ///
 /// # Errors
-/// In words, with the path: what is wrong, and what to do.
+/// A message with the path, the error and what to do.
 pub fn signing_key(path: &Path, password_file: Option<&Path>) -> Result<SigningKey, String> {
     filermark_engine::sys::forbid_core_dumps();
     let text = text_of(path)?;
@@ -24,7 +24,7 @@ pub fn signing_key(path: &Path, password_file: Option<&Path>) -> Result<SigningK
 /// Reads a public key: a file, or the key itself.
 ///
 /// # Errors
-/// In words: it is neither.
+/// It is neither.
 pub fn verifying_key(key: &str) -> Result<VerifyingKey, String> {
     if let Some(key) = VerifyingKey::from_base64(key) {
         return Ok(key);

@@ -1,5 +1,4 @@
-//! `stop`: ends what a run has left running on its clients, and removes what it has
-//! left in their directories.
+//! `stop`: ends the processes of a run on its clients, and removes its files there.
 
 use crate::cli::{OutputArgs, StopArgs};
 use crate::host_table::{self, HostTable};
@@ -30,7 +29,7 @@ pub fn stop(args: &StopArgs) -> CommandResult {
 pub fn stop_run(resolved: &Resolved, force: bool, output: &OutputArgs) -> CommandResult {
     let tag = RunTag::new(&resolved.suffix).map_err(CommandError::Failed)?;
     let flag = StopFlag::new();
-    interrupt::on_interrupt(flag.clone(), "stopping: not all hosts were looked at");
+    interrupt::on_interrupt(flag.clone(), "stopping: not all hosts were checked");
     let limits = HostLimits {
         stop: flag.clone(),
         ..HostLimits::default()
@@ -48,14 +47,14 @@ pub fn stop_run(resolved: &Resolved, force: bool, output: &OutputArgs) -> Comman
                 }
             }
             Err(CleanupRefused::Unknown(why)) => {
-                filermark_cli_kit::stderr_line!("what was left in directories stays: {why}");
+                filermark_cli_kit::stderr_line!("files in directories are not removed: {why}");
             }
             Err(CleanupRefused::Kept) => {
                 let command = &resolved.stop_command;
                 for host in &mut hosts {
                     host.state = HostState::Failed;
                     host.detail.push_str(&format!(
-                        "; KEEP=on: what it has kept stays; `{command} --force` removes it"
+                        "; KEEP=on: its file set is kept; `{command} --force` removes it"
                     ));
                 }
             }
@@ -65,11 +64,11 @@ pub fn stop_run(resolved: &Resolved, force: bool, output: &OutputArgs) -> Comman
     Ok(host_table::print(&hosts, more, output, Some(&flag)))
 }
 
-/// Why nothing may be removed.
+/// Why no files may be removed.
 enum CleanupRefused {
-    /// It was to stay.
+    /// The file set is to be kept.
     Kept,
-    /// Its location is unknown, or an agent may still be at work there.
+    /// Its location is unknown, or an agent may still be running there.
     Unknown(String),
 }
 
@@ -89,14 +88,14 @@ fn may_sweep(
     let unsure = |o: &&HostOutcome| matches!(o.state, HostState::Failed | HostState::ByHand);
     match hosts.iter().find(unsure) {
         Some(host) => Err(CleanupRefused::Unknown(format!(
-            "agents may still be at work on {}; end them there, then stop again",
+            "agents may still be running on {}; end them there, then run stop again",
             host.host
         ))),
         None => Ok(()),
     }
 }
 
-/// Removes what the run has left where its clients work, as far as they can be had.
+/// Removes the files of the run at its mount points, on the clients that can be reached.
 fn sweep(
     resolved: &Resolved,
     force: bool,
@@ -135,7 +134,7 @@ fn is_of(outcome: &HostOutcome, host: &HostPlan) -> bool {
     name == host.client
 }
 
-/// Into the outcome of a host with what was found in its directories.
+/// Adds the result of removing files to the outcome of a host.
 fn note(hosts: &mut [HostOutcome], launch: &LaunchPlan, swept: &CleanupReport) {
     let host = launch.hosts.iter().find(|h| h.client == swept.client);
     let outcome = host.and_then(|host| hosts.iter_mut().find(|o| is_of(o, host)));
@@ -145,7 +144,7 @@ fn note(hosts: &mut [HostOutcome], launch: &LaunchPlan, swept: &CleanupReport) {
         let count = swept.removed_count;
         outcome
             .detail
-            .push_str(&format!("; removed {count} objects that it had left"));
+            .push_str(&format!("; removed {count} leftover objects"));
     }
     for Leftover { sentence, .. } in &swept.left {
         outcome.state = HostState::Failed;

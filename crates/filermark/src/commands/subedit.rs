@@ -1,8 +1,8 @@
-//! `subedit`: from a run's files to a submission.
+//! `subedit`: makes a submission from a run's files.
 //!
-//! The form, its checks and the dialogue are in the crate `submission`; here are the
-//! files ([`inputs`], [`store`]), the terminal ([`keyboard`],
-//! [`session`]) and what is kept for the case that it is lost ([`autosave`]).
+//! The form, its checks and the dialogue are in the crate `submission`; here are the files
+//! ([`inputs`], [`store`]), the terminal ([`keyboard`], [`session`]) and the autosave, in case
+//! the terminal is lost ([`autosave`]).
 
 mod autosave;
 mod inputs;
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use store::Store;
 
-/// The reason that `-n` gives where there is none yet.
+/// The reason that `-n` adds if there is none.
 const MARKED: &str = "Marked as non-compliant by filermark subedit -n.";
 
 /// Carries out the options.
@@ -37,10 +37,15 @@ pub fn subedit(args: &SubeditArgs) -> CommandResult {
     if args.non_compliant {
         return non_compliant(args);
     }
-    let output = wanted(args.output.as_deref(), "-o OUT: where is it to be written?")?;
+    let output = wanted(
+        args.output.as_deref(),
+        "-o OUT is missing: the file to write",
+    )?;
     let is_batch = args.batch || args.zip;
     if args.input.is_none() && is_batch {
-        return usage("-b and -z ask nothing: they need a submission with the values, -i SUB.xml");
+        return usage(
+            "-b and -z do not prompt: they need a submission with the values, -i SUB.xml",
+        );
     }
     if args.files.is_empty() && (is_batch || args.input.is_none()) {
         return usage(
@@ -78,20 +83,23 @@ pub fn subedit(args: &SubeditArgs) -> CommandResult {
 
 /// `-v`.
 fn validate(args: &SubeditArgs) -> CommandResult {
-    let path = wanted(args.input.as_deref(), "-i SUB.xml: what is to be checked?")?;
+    let path = wanted(
+        args.input.as_deref(),
+        "-i SUB.xml is missing: the submission to check",
+    )?;
     let document = read_submission(path)?;
     let code = print_faults(&document.faults());
     print_missing(&document, path);
     Ok(code)
 }
 
-/// Pictures that are named and not there: no fault of the XML, and missing in every report.
+/// Warns of missing pictures: the XML is valid, but reports lack them.
 fn print_missing(document: &Document, path: &Path) {
     let folder = folder_of(path);
     for name in document.diagram_files() {
         if !folder.join(name).is_file() {
             filermark_cli_kit::stderr_line!(
-                "{}: the diagram {name} is not beside it",
+                "{}: the diagram {name} is not in its directory",
                 path.display()
             );
         }
@@ -100,8 +108,14 @@ fn print_missing(document: &Document, path: &Path) {
 
 /// `-n`.
 fn non_compliant(args: &SubeditArgs) -> CommandResult {
-    let input = wanted(args.input.as_deref(), "-i SUB.xml: what is to be marked?")?;
-    let output = wanted(args.output.as_deref(), "-o OUT: where is it to be written?")?;
+    let input = wanted(
+        args.input.as_deref(),
+        "-i SUB.xml is missing: the submission to mark",
+    )?;
+    let output = wanted(
+        args.output.as_deref(),
+        "-o OUT is missing: the file to write",
+    )?;
     let mut document = read_submission(input)?;
     let known = document.root().value("resultCompliance.reason").to_owned();
     let reason = match &args.reason {
@@ -123,7 +137,7 @@ fn non_compliant(args: &SubeditArgs) -> CommandResult {
     Ok(code)
 }
 
-/// Says whether a document is valid, and what of it is not; gives the exit code.
+/// Prints whether a document is valid, and its errors; returns the exit code.
 fn print_faults(faults: &[Fault]) -> ExitCode {
     if faults.is_empty() {
         stdout::print("Document is valid\n");

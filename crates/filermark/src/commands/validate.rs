@@ -1,4 +1,4 @@
-//! `validate`: does the server speak the protocol correctly?
+//! `validate`: checks whether the server implements the protocol correctly.
 
 use super::preflight;
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
@@ -14,24 +14,24 @@ use filermark_link::facts::{CheckRecord, CheckVerdict, Validation};
 use filermark_model::plan::MountPoint;
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
 use filermark_prime::validate::{
-    Outcome, ValidateOptions, Validated, validate as go_round, why_over,
+    Outcome, ValidateOptions, Validated, validate as go_round, why_skip_rest,
 };
 use filermark_results::Timestamp;
 use filermark_results::outputs::SFSVAL;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// A load that any number of procs can share out; none is made.
+/// A load that can be divided among any number of procs; it is not used.
 const LOAD: &str = "1000000";
 
-/// Runs the checks against every mount point, on the clients where CLIENTS names them;
-/// writes `sfsval.SUFFIX`.
+/// Runs the checks against every mount point, on the clients if CLIENTS is set; writes
+/// `sfsval.SUFFIX`.
 pub fn validate(args: &ValidateArgs) -> CommandResult {
     let resolved = resolved(&args.source)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose);
     if resolved.plan.benchmark.composite().is_some() {
         return Err(CommandError::Usage(vec![format!(
-            "validate: it tests NFS and SMB servers (MNT_POINTS); {} works on mounted file systems and needs none",
+            "validate tests NFS and SMB servers (MNT_POINTS); {} uses mounted file systems",
             resolved.plan.benchmark.name
         )]));
     }
@@ -43,7 +43,7 @@ pub fn validate(args: &ValidateArgs) -> CommandResult {
     let stop = StopFlag::new();
     interrupt::on_interrupt(
         stop.clone(),
-        "stopping: what was made on the server is removed (again: leave at once)",
+        "stopping: files on the server are removed (again: exit at once)",
     );
     let outcome = match has_clients(&resolved.plan) {
         true => on_clients(&resolved, protocol, args, &stop),
@@ -70,7 +70,7 @@ pub fn validate(args: &ValidateArgs) -> CommandResult {
     })
 }
 
-/// The plan; LOAD and PROCS may be missing, since nothing of them is used here.
+/// The plan; LOAD and PROCS may be missing, since they are not used here.
 fn resolved(args: &SourceArgs) -> Result<Resolved, CommandError> {
     let mut sources = resolve_args::sources(args)?;
     let procs = mount_point_count(&sources).max(1);
@@ -79,7 +79,7 @@ fn resolved(args: &SourceArgs) -> Result<Resolved, CommandError> {
     Ok(resolve_args::guarded_resolve(&sources)?)
 }
 
-/// Whether the user has named clients; without them the checks run on this host.
+/// Whether clients are set; without them the checks run on this host.
 fn has_clients(plan: &RunPlan) -> bool {
     let mut given = plan.parameters.iter();
     given.any(|(name, value)| name == "CLIENTS" && !value.is_empty())
@@ -96,7 +96,7 @@ fn claim(suffix: &str) -> Claim {
     }
 }
 
-/// The checks on every client that has mount points, by agents as a run has them.
+/// The checks on every client that has mount points, by agents as in a run.
 fn on_clients(
     resolved: &Resolved,
     protocol: &str,
@@ -148,7 +148,7 @@ fn here(resolved: &Resolved, protocol: &str, args: &ValidateArgs, stop: &StopFla
         filermark_cli_kit::stderr_line!("validating {mount}: {protocol}");
         let driver = &resolved.plan.driver;
         let checked = check_here(driver, &mount, &claim, first_only, stop, &mut receive);
-        over = why_over(&checked, driver, first_only, &mount.to_string());
+        over = why_skip_rest(&checked, driver, first_only, &mount.to_string());
         match checked {
             Ok(validation) => outcome.done.push(Validated {
                 client,

@@ -24,7 +24,7 @@ pub fn verify(args: &VerifyArgs) -> CommandResult {
     Ok(ExitCode::from(u8::from(!report_text.ok)))
 }
 
-/// What it is decides how it is read.
+/// Reads the input by its kind.
 fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, String> {
     let options = Options {
         needs_manifest: false,
@@ -32,7 +32,7 @@ fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, Stri
     };
     if key.is_some() && (path.is_dir() || !begins_as_zip(path)?) {
         return Err(format!(
-            "{}: only an archive (FILE.zip) is signed, and --key checks its signature; give the archive",
+            "{}: only an archive (FILE.zip) has a signature for --key to check; give the archive",
             path.display()
         ));
     }
@@ -63,7 +63,7 @@ fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, Stri
     Ok(filermark_archive::verify(&found.bundle, &options))
 }
 
-/// The signature beside an archive. Without a key only its presence is reported.
+/// The signature of an archive. Without a key only its presence is reported.
 fn check_signature(
     path: &Path,
     archive: &[u8],

@@ -1,5 +1,5 @@
-//! `workload`: the workloads and benchmarks that are known, shown, exported and
-//! checked, and mixes made from servers' statistics.
+//! `workload`: lists, shows, exports and checks workloads and benchmarks, and makes mixes from
+//! servers' statistics.
 
 mod classic;
 mod from_nfsstat;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Does one of them.
+/// Runs one of the subcommands.
 pub fn workload(command: &WorkloadCommand) -> CommandResult {
     match command {
         WorkloadCommand::List(args) => list(args),
@@ -32,7 +32,7 @@ pub fn workload(command: &WorkloadCommand) -> CommandResult {
     }
 }
 
-/// All that is known: the shipped definitions, with the user's own over them.
+/// All definitions: the built-in ones, replaced by the user's own.
 struct KnownDefinitions {
     registry: Registry,
     classics: Vec<ClassicDefinitions>,
@@ -102,7 +102,7 @@ fn list(args: &ListArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All composite benchmarks. That each can be put together was checked when it was taken.
+/// All composite benchmarks. Each was checked when it was added.
 fn benchmarks(registry: &Registry) -> impl Iterator<Item = Benchmark> {
     let names = registry.composite_names();
     names.into_iter().filter_map(|n| registry.composite(n).ok())
@@ -124,7 +124,7 @@ fn summary(b: &Benchmark, experimental: bool) -> Value {
     })
 }
 
-/// What goes by a name: a workload, a benchmark, or both.
+/// What has a name: a workload, a benchmark, or both.
 struct NamedDefinition<'a> {
     workload: Option<&'a WorkloadObject>,
     benchmark: Option<Benchmark>,
@@ -195,7 +195,7 @@ fn show(args: &ShowArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file that defines what was found, the workloads of a benchmark with it.
+/// A file that defines what was found, with the workloads of a benchmark.
 fn definition_file(
     registry: &Registry,
     found: &NamedDefinition<'_>,
@@ -227,7 +227,7 @@ fn export(args: &ExportArgs) -> CommandResult {
     if let Some(found) = args.names.iter().find_map(|n| known.classic(n)) {
         if args.names.len() > 1 {
             let name = &found.benchmark.name;
-            let text = format!("{name} is a file of its own; export it alone");
+            let text = format!("{name} needs a separate file; export it alone");
             return Err(CommandError::Usage(vec![text]));
         }
         stdout::print(&found.text);

@@ -11,19 +11,19 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// One line.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line<'a> {
-    /// What has happened.
+    /// The kind of event.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// When, RFC 3339 with milliseconds, UTC.
+    /// The time, RFC 3339 with milliseconds, UTC.
     pub at: String,
-    /// Its number, from 0; a gap: lines were left out.
+    /// Its number, from 0; a gap: lines were dropped.
     pub seq: u64,
     /// The rest.
     #[serde(flatten)]
     pub event: &'a Event,
 }
 
-/// What has happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Event {
@@ -69,7 +69,7 @@ pub enum Event {
         /// 0: the run as a whole.
         point: u32,
         ok: bool,
-        /// Missing: it did not end by itself.
+        /// Missing: it was ended.
         #[serde(skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,12 +105,12 @@ pub struct RunBegan {
     pub record_path: String,
 }
 
-/// A load point to come.
+/// A planned load point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointWanted {
     pub point: u32,
     pub name: String,
-    /// Missing: as fast as it goes.
+    /// Missing: at full speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_ops_per_sec: Option<f64>,
     pub proc_count: u32,
@@ -127,7 +127,7 @@ pub struct Second {
     pub error_count: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,
-    /// Missing where nothing succeeded.
+    /// Missing: no operation succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_mean_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,7 +152,7 @@ pub struct PointEnded {
     pub findings: Vec<Finding>,
 }
 
-/// What a load point measured, in short.
+/// A summary of the measurements of a load point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
     pub achieved_ops_per_sec: f64,
@@ -190,10 +190,10 @@ pub struct RunEnded {
     /// How the result counts, in its word. Missing: there is no record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<&'static str>,
-    /// What the verdict rests on.
+    /// The reasons of the verdict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verdict_reasons: Vec<String>,
-    /// The highest load point that counts. Missing: none does.
+    /// The highest load point that counts. Missing: none counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_ops_per_sec: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -224,7 +224,7 @@ impl Event {
         }
     }
 
-    /// Whether a reader that does not keep pace may miss it.
+    /// Whether it may be dropped if the reader is too slow.
     pub const fn is_passing(&self) -> bool {
         matches!(
             self,

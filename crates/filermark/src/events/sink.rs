@@ -1,5 +1,5 @@
-//! Where events go: a file, a FIFO, standard output. Lines are written one by one from
-//! a thread of their own, so that a reader that is slow or gone never holds up a run.
+//! The output of events: a file, a FIFO, standard output. A separate thread writes the lines, so
+//! that a slow or missing reader does not delay a run.
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for the reader of a FIFO.
 const READER_MAX: Duration = Duration::from_secs(10);
-/// Interval of the tries.
+/// Interval of the attempts to open it.
 const LOOK: Duration = Duration::from_millis(50);
-/// Lines that may wait for a reader; passing ones are left out from the first limit
-/// on, all from the second.
+/// Limits of the queue of lines: from the first on, events that may be dropped are dropped; from
+/// the second on, all.
 const PASSING_MAX: usize = 4_096;
 const LINES_MAX: usize = 16_384;
 /// Longest wait for a reader at the end.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 
-/// Where events are wanted.
+/// The output of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Standard output (`-`).
@@ -32,7 +32,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// As the command line gives it.
+    /// The option's value.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "" => Err("give a file, or - for standard output".into()),
@@ -76,7 +76,7 @@ impl EventWriter {
     /// Opens it.
     ///
     /// # Errors
-    /// It cannot be opened; the FIFO has no reader within 10 s: a sentence.
+    /// It cannot be opened; the FIFO has no reader within 10 s.
     pub fn open(target: &Target) -> Result<Self, String> {
         let name = target.name();
         match target {
@@ -91,7 +91,7 @@ impl EventWriter {
         std::thread::Builder::new()
             .name("events".into())
             .spawn(move || write_all(&its, to))
-            .map_err(|e| format!("--events {name}: no thread for it: {e}"))?;
+            .map_err(|e| format!("--events {name}: cannot start its thread: {e}"))?;
         Ok(Self {
             shared,
             name,
@@ -99,7 +99,7 @@ impl EventWriter {
         })
     }
 
-    /// Gives a line to be written. `false`: it was left out.
+    /// Queues a line. `false`: it was dropped.
     pub fn push(&self, line: String, is_passing: bool) -> bool {
         let mut queue = self.shared.lock();
         let most = if is_passing { PASSING_MAX } else { LINES_MAX };
@@ -112,14 +112,14 @@ impl EventWriter {
         true
     }
 
-    /// Why no more is written, once.
+    /// Why no more lines are written, once.
     pub fn take_write_error(&mut self) -> Option<String> {
         if self.is_reported {
             return None;
         }
         let queue = self.shared.lock();
         let why = match queue.failure.as_ref()? {
-            e if e.kind() == ErrorKind::BrokenPipe => "the reader has gone".to_owned(),
+            e if e.kind() == ErrorKind::BrokenPipe => "the reader has closed it".to_owned(),
             e => format!("cannot be written: {e}"),
         };
         self.is_reported = true;
@@ -129,7 +129,7 @@ impl EventWriter {
         ))
     }
 
-    /// Waits, with a limit, until all is written. Returns a remark if there is one, or why
+    /// Waits, with a limit, until all lines are written. Returns a remark if there is one, or why
     /// the output could not be written.
     pub fn close(mut self) -> Result<Option<String>, String> {
         let mut queue = self.shared.lock();
@@ -151,7 +151,7 @@ impl EventWriter {
             0 => self.take_write_error(),
             _ if failed => self.take_write_error(),
             n => Some(format!(
-                "--events {}: the reader did not keep pace, {n} events were left out",
+                "--events {}: the reader was too slow, {n} events were dropped",
                 self.name
             )),
         })
@@ -202,7 +202,7 @@ fn open_file(path: &Path, limit: Duration) -> Result<File, String> {
             Ok(file) => {
                 return blocking(file).map_err(|e| report_text(format!("cannot be written: {e}")));
             }
-            // A FIFO without a reader.
+            // The FIFO has no reader.
             Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
                 if began.elapsed() >= limit {
                     let seconds = limit.as_secs_f64();
@@ -221,7 +221,7 @@ fn open_file(path: &Path, limit: Duration) -> Result<File, String> {
     }
 }
 
-/// From here on a full pipe is waited for.
+/// From here on writes wait for a full pipe.
 fn blocking(file: File) -> io::Result<File> {
     let flags = fcntl_getfl(&file)?;
     fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_that_no_one_reads_is_not_waited_for_for_ever() {
+    fn the_wait_for_the_reader_of_a_fifo_is_limited() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = fifo(&dir);
         let began = Instant::now();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_may_come_late_and_go_early() {
+    fn a_reader_may_open_late_and_close_early() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = fifo(&dir);
         let reader = {
@@ -289,19 +289,19 @@ mod tests {
                 line
             })
         };
-        let mut sink = EventWriter::open(&Target::File(path)).expect("the reader comes");
+        let mut sink = EventWriter::open(&Target::File(path)).expect("the reader opens it");
         assert!(sink.push("first\n".into(), false));
         assert_eq!(reader.join().expect("it ends"), "first\n");
         let began = Instant::now();
         while sink.push("more\n".into(), false) {
             assert!(
                 began.elapsed() < Duration::from_secs(10),
-                "he is not missed"
+                "its end is not reported"
             );
             std::thread::sleep(Duration::from_millis(5));
         }
         let why = sink.take_write_error().expect("a remark");
-        assert!(why.contains("the reader has gone"), "{why}");
+        assert!(why.contains("the reader has closed it"), "{why}");
         assert_eq!(
             (sink.take_write_error(), sink.close()),
             (None, Ok(None)),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_who_does_not_read_loses_passing_lines_first() {
+    fn with_a_slow_reader_lines_that_may_be_dropped_are_dropped_first() {
         let (shared, name) = (Arc::new(Shared::default()), "x".to_owned());
         let sink = EventWriter {
             shared,
@@ -322,10 +322,10 @@ mod tests {
         assert!(sink.push("important\n".into(), false));
         let kept = (0..LINES_MAX).filter(|_| sink.push("i\n".into(), false));
         assert!(kept.count() < LINES_MAX);
-        // The writer is blocked; closing has its limit all the same.
+        // The writer is blocked; closing still has its limit.
         let began = Instant::now();
         let why = sink.close().expect("it was open").expect("a remark");
-        assert!(why.contains("did not keep pace"), "{why}");
+        assert!(why.contains("was too slow"), "{why}");
         assert!(began.elapsed() < DRAIN_MAX * 2);
     }
 }

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 const SCHEMA: &str = include_str!("../../schema/events-v1.json");
 
-/// The lines as values, each held against the schema.
+/// The lines as values, each checked against the schema.
 fn checked(text: &str) -> Vec<Value> {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
@@ -29,7 +29,7 @@ fn checked(text: &str) -> Vec<Value> {
     text.lines().map(check).collect()
 }
 
-/// Events of a run to a file; gives its text.
+/// Writes the events of a run to a file; returns its text.
 fn written(plan: &RunPlan, send_report: impl FnOnce(&mut Events) -> RunEnd<'static>) -> Vec<Value> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("events");

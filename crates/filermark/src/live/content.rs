@@ -1,4 +1,4 @@
-//! What the view of a run shows: the run, and what goes on beside it.
+//! The contents of the view: the run, and the energy data.
 
 use super::state::ViewState;
 use filermark_cli_kit::companion::Status;
@@ -6,7 +6,7 @@ use filermark_cli_kit::view::{Content, DrawTime, Style};
 use filermark_prime::Progress;
 use std::time::Duration;
 
-/// A run, and what goes on beside it.
+/// A run, and the energy data.
 pub struct RunContent {
     state: ViewState,
     beside: Option<Box<dyn Status>>,
@@ -21,12 +21,12 @@ impl RunContent {
         }
     }
 
-    /// Takes in an event of the run, `passed` after the view began.
+    /// Handles an event of the run, `passed` after the view began.
     pub fn on_progress(&mut self, progress: &Progress<'_>, passed: Duration) {
         self.state.on_progress(progress, passed);
     }
 
-    /// Takes in the present state of what goes on beside the run.
+    /// Sets the present state of the energy data.
     pub fn set_status(&mut self, status: Box<dyn Status>) {
         self.beside = Some(status);
     }

@@ -1,5 +1,4 @@
-//! The view's lines, from a [`ViewState`], a width and the time. Pure: the same state
-//! gives the same text.
+//! The view's lines, from a [`ViewState`], a width and the time. The text depends on nothing else.
 
 use super::state::{CurrentStage, PointState, SPARK_SECONDS, ViewState};
 use filermark_cli_kit::view::{Charset, DrawTime, Line, Paint, Style, clock, ms, number};
@@ -11,17 +10,17 @@ use filermark_results::Phase;
 use jiff::{SignedDuration, Zoned};
 use std::time::Duration;
 
-/// Columns that the text beside the bar of a phase needs.
+/// Columns of the text next to the bar of a phase.
 const BESIDE_BAR: usize = 40;
-/// Narrower bars say nothing, wider ones nothing more.
+/// Smallest and largest width of a useful bar.
 const BAR_COLUMNS: (usize, usize) = (10, 24);
-/// Fewer sparks than these say nothing.
+/// Smallest useful number of sparks.
 const SPARKS_MIN: usize = 8;
 /// Columns before them.
 const SPARKS_APART: usize = 3;
 
 impl ViewState {
-    /// What is to be seen now, three to five lines.
+    /// The present view, three to five lines.
     pub fn lines(&self, now: &DrawTime, style: Style) -> Vec<String> {
         let mut lines = vec![
             self.title(now.passed),
@@ -54,7 +53,7 @@ impl ViewState {
         line
     }
 
-    /// The load points and what became of them.
+    /// The load points and their states.
     fn sweep(&self, style: Style) -> Line {
         let mut line = Line::new("points");
         if self.marks.len() + BESIDE_BAR > style.width {
@@ -77,7 +76,7 @@ impl ViewState {
         line
     }
 
-    /// In words, where there are too many points for a picture.
+    /// As text, if there are too many points for a picture.
     fn add_counts(&self, line: &mut Line) {
         let words = [
             (PointState::Valid, Paint::Good, "valid"),
@@ -113,7 +112,7 @@ impl ViewState {
                 .add(Paint::Plain, "  ");
         }
         let in_phase = self.in_phase(passed);
-        // RUN may last longer than planned: what follows is shown by its name.
+        // RUN may last longer than planned: what it waits for is shown by name.
         let over = match self.phase_length() {
             Some((length, false)) => in_phase.checked_sub(length),
             _ => None,
@@ -137,7 +136,7 @@ impl ViewState {
         line
     }
 
-    /// The rates of the last seconds, as far as they fit.
+    /// The rates of the last seconds that fit.
     fn add_sparks(&self, line: &mut Line, style: Style) {
         let width_left = style.width.saturating_sub(line.columns() + SPARKS_APART);
         if width_left < SPARKS_MIN || self.successes.is_empty() {
@@ -175,7 +174,7 @@ impl ViewState {
         line
     }
 
-    /// What is done per second, or has been made or removed.
+    /// Operations per second, or objects made or removed.
     fn rate(&self, passed: Duration) -> Option<Line> {
         match self.stage {
             CurrentStage::In(Phase::Warmup | Phase::Run) => Some(self.ops()),
@@ -228,7 +227,7 @@ impl ViewState {
         }
         let moved = mib(last.read_bytes.saturating_add(last.written_bytes));
         line.add(Paint::Plain, format!(" op/s, {} MiB/s", number(moved, 1)));
-        // Where nothing was measured there is no mean.
+        // Without an operation there is no mean.
         if last.success_count > 0 {
             line.add(
                 Paint::Plain,
@@ -275,20 +274,20 @@ impl ViewState {
     }
 }
 
-/// What is open for longer than a second: `16 operations open, oldest 18 s`.
+/// Operations that are open for longer than a second: `16 operations open, oldest 18 s`.
 pub fn open_operations(second: &Interval) -> Option<String> {
     let age_s = second.open_age_max_ns / 1_000_000_000;
     let count = counted(second.open_count, "operation");
     (age_s > 0).then(|| format!("{count} open, oldest {age_s} s"))
 }
 
-/// How long a server that has been silent for so long is still waited for.
+/// How long the run still waits for a server that has been silent for this time.
 pub fn silence_left(seconds: u32) -> String {
     let limit = SILENCE_MAX.0 / 1_000_000_000;
     clock(Duration::from_secs(limit.saturating_sub(seconds.into())))
 }
 
-/// The time on the wall after a span, as precise as it can be meant.
+/// The wall-clock time after a span, as precise as the estimate.
 fn wall_time(now: &Zoned, span: Duration) -> String {
     let Ok(then) =
         SignedDuration::try_from(span).map_or_else(|_| Ok(now.clone()), |s| now.checked_add(s))

@@ -1,12 +1,12 @@
-//! How long a run will still take: WARMUP and RUN are in the plan, INIT and CLEANUP
-//! are guessed from those that have ended, by the bytes that they deal with.
+//! Estimates the remaining time of a run: WARMUP and RUN are in the plan; INIT and CLEANUP are
+//! estimated from those that have ended, in proportion to their bytes.
 
 use super::facts::Facts;
 
-/// CLEANUP against the INITs that made the file set, until one has ended: removing is
-/// quicker than filling, by how much only the server knows.
+/// Time of CLEANUP relative to the INITs that made the file set, until one has ended: removing is
+/// faster than writing, by an unknown factor.
 const CLEANUP_SHARE: f64 = 0.5;
-/// Seconds, and the bytes that they were needed for.
+/// Seconds, and the bytes that were handled in them.
 #[derive(Clone, Copy, Debug, Default)]
 struct PhaseSamples {
     count: u32,
@@ -21,7 +21,7 @@ impl PhaseSamples {
         self.bytes += bytes as f64;
     }
 
-    /// For so many bytes; `None`: nothing was seen yet.
+    /// The time for this number of bytes; `None`: not known yet.
     fn seconds_for(&self, bytes: u64) -> Option<f64> {
         match self.count {
             0 => None,
@@ -41,37 +41,37 @@ fn has_run_to_come(facts: &Facts, place: RunPosition) -> bool {
     }
 }
 
-/// What earlier phases have taught.
+/// Times of earlier phases.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TimeEstimator {
     init: PhaseSamples,
     cleanup: PhaseSamples,
 }
 
-/// Where a run is.
+/// The position of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RunPosition {
     /// Before the load point with this index.
     Before(usize),
-    /// In its INIT, so many seconds, with so many bytes written.
+    /// In its INIT: seconds since its beginning, and bytes written.
     Init(usize, f64, u64),
-    /// In its WARMUP, which will take so many more seconds.
+    /// In its WARMUP: remaining seconds.
     Warmup(usize, f64),
-    /// In its RUN, in the same way.
+    /// In its RUN: remaining seconds.
     Run(usize, f64),
-    /// Behind it, or in the CLEANUP before the next one, for so many seconds.
+    /// After it, or in the CLEANUP before the next one: seconds since then.
     After(usize, f64),
-    /// Nothing but the CLEANUP at the end is left, which has gone on for so many
-    /// seconds; `usize` is the load point whose file set is there.
+    /// In the CLEANUP at the end: seconds since its beginning, and the load point of the present
+    /// file set.
     End(usize, f64),
 }
 
-/// Seconds that are left.
+/// The remaining time, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct RemainingTime {
-    /// So many.
+    /// An estimate.
     pub seconds: f64,
-    /// At least: how long INIT takes is not known yet.
+    /// A lower bound: the time of INIT is not known yet.
     pub at_least: bool,
 }
 
@@ -93,21 +93,21 @@ impl TimeEstimator {
         self.cleanup.add(seconds, bytes);
     }
 
-    /// What INIT of a load point will take in all.
+    /// The whole time of a load point's INIT.
     pub fn init_seconds(&self, facts: &Facts, at: usize) -> Option<f64> {
         self.init.seconds_for(facts.points.get(at)?.init_bytes)
     }
 
-    /// What it will take to remove the file set of a load point.
+    /// The time to remove the file set of a load point.
     pub fn cleanup_seconds(&self, facts: &Facts, at: usize) -> Option<f64> {
         let bytes = facts.points.get(at)?.fileset_bytes;
         let by_init = || Some(self.init.seconds_for(bytes)? * CLEANUP_SHARE);
         self.cleanup.seconds_for(bytes).or_else(by_init)
     }
 
-    /// What is left of the run.
+    /// The remaining time of the run.
     pub fn left(&self, facts: &Facts, place: RunPosition) -> RemainingTime {
-        // The first INIT teaches while it is under way.
+        // The first INIT is used for the estimate while it is under way.
         let mut knows = self.clone();
         if let RunPosition::Init(at, passed, bytes) = place
             && knows.init.count == 0
@@ -231,7 +231,7 @@ mod tests {
     fn before_the_first_init_only_the_plan_is_known() {
         let (guess, grown) = (TimeEstimator::default(), facts(true));
         assert_eq!(left(&guess, &grown, RunPosition::Before(0)), (180.0, true));
-        // 1 % says nothing, a quarter does: 40 s for each INIT, 60 for the removal.
+        // 1 % is too little, a quarter is enough: 40 s for each INIT, 60 for the removal.
         let early = RunPosition::Init(0, 5.0, 1_000_000);
         assert_eq!(left(&guess, &grown, early), (180.0, true));
         let later = RunPosition::Init(0, 10.0, 25_000_000);

@@ -1,5 +1,4 @@
-//! What is known of a run before it begins, as far as the view and its guesses of
-//! time need it.
+//! Facts about a run from its plan, for the view and its estimates.
 
 use filermark_engine::shard::{DRAIN, STABLE_MAX};
 use filermark_model::text::one_line;
@@ -8,10 +7,10 @@ use filermark_model::{LoadPoint, OpsPerSec, RunPlan};
 use filermark_results::figures::{Planned, units};
 use std::time::Duration;
 
-/// Less than this share of a phase says nothing about the rest of it.
+/// Smallest share of a phase from which the rest is estimated.
 pub(super) const SHARE_MIN: f64 = 0.02;
 
-/// A run, in short.
+/// Facts about a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The benchmark's name.
@@ -24,37 +23,37 @@ pub struct Facts {
     pub points: Vec<PointFacts>,
     /// Length of WARMUP at each of them.
     pub warmup: Duration,
-    /// Length of RUN; the least, where it goes on until the data set is touched.
+    /// Length of RUN; the shortest, if it goes on until the data set is touched.
     pub run: Duration,
-    /// RUN may take longer than that.
+    /// Whether RUN may take longer.
     pub run_is_open: bool,
-    /// The file set stays at the end (KEEP).
+    /// Whether the file set is kept at the end (KEEP).
     pub keep: bool,
-    /// A load point grows the file set of the one before (REUSE).
+    /// Whether a load point extends the file set of the one before (REUSE).
     pub reuse: bool,
-    /// Operations are system calls that block: no server is given up.
+    /// Whether operations are system calls that block, so that the run never gives up.
     pub blocks: bool,
     /// How long the end of RUN may take: replies, and over NFSv3 the COMMITs.
     pub close_max: Duration,
 }
 
-/// A load point, in short.
+/// Facts about a load point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointFacts {
     /// Its number, from 1.
     pub number: u32,
     /// The load in its own unit: `960 op/s`, `2 BUILDs`.
     pub name: String,
-    /// The rate that is asked for; `None`: as fast as it goes.
+    /// The requested rate; `None`: at full speed.
     pub requested_ops_per_sec: Option<f64>,
-    /// What INIT has to write, in bytes.
+    /// Bytes that INIT has to write.
     pub init_bytes: u64,
-    /// What is there when INIT has ended, in bytes.
+    /// Bytes of the file set after INIT.
     pub fileset_bytes: u64,
 }
 
 impl Facts {
-    /// Of a plan.
+    /// Facts of a plan.
     pub fn of(plan: &RunPlan, suffix: &str) -> Self {
         let span = |nanos: filermark_model::Nanos| Duration::from_nanos(nanos.0);
         let driver = plan.driver.facts();
@@ -90,8 +89,8 @@ impl Facts {
         self.points.iter().position(|p| p.number == number)
     }
 
-    /// How much of its INIT a load point has done with so many bytes written, up to
-    /// 1; `None`: too little to say anything.
+    /// The share of its INIT that a load point has done with these bytes written, up to 1; `None`:
+    /// too little for an estimate.
     pub fn share(&self, at: usize, bytes: u64) -> Option<f64> {
         let all = self.points.get(at)?.init_bytes as f64;
         let share = bytes as f64 / all;
@@ -100,7 +99,7 @@ impl Facts {
 }
 
 impl PointFacts {
-    /// Of a load point, with so many bytes there before it. A file set only grows.
+    /// Facts of a load point, with the bytes of the file set before it. A file set only grows.
     fn of(plan: &RunPlan, point: LoadPoint, there_bytes: u64) -> Self {
         let planned = Planned::of(plan, point);
         let own_bytes = match plan.benchmark.classic() {

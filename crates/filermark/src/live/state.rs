@@ -1,5 +1,5 @@
-//! What the view shows, built from a run's progress. A pure model: it knows no
-//! terminal and reads no clock; `passed` is the time since the run began.
+//! The state of the view, built from a run's progress. A pure model: it does not use a terminal or
+//! a clock; `passed` is the time since the run began.
 
 use super::estimate::{RemainingTime, RunPosition, TimeEstimator};
 use super::facts::{Facts, SHARE_MIN};
@@ -9,17 +9,17 @@ use filermark_results::{Phase, PointRecord};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Seconds that the sparkline goes back.
+/// Length of the sparkline in seconds.
 pub(super) const SPARK_SECONDS: usize = 30;
 
-/// Seconds without a reply before they are shown, and operations that were due meanwhile.
+/// How many seconds without a reply are shown, and how many operations must be due meanwhile.
 const SILENCE_MIN: u32 = 3;
 const OPS_MISSED_MIN: f64 = 5.0;
 
-/// What became of a load point.
+/// The state of a load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PointState {
-    /// It is still to come.
+    /// It has not begun.
     ToCome,
     /// It is under way.
     Now,
@@ -27,48 +27,48 @@ pub(super) enum PointState {
     Valid,
     /// It was measured and does not count.
     Invalid,
-    /// It was not measured to its end.
+    /// It was not measured completely.
     Failed,
 }
 
-/// What goes on.
+/// The present activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CurrentStage {
-    /// Agents are being started, server and directories looked at.
+    /// Agents are being started, server and directories checked.
     Starting,
     /// A phase.
     In(Phase),
-    /// Between phases: scripts, files of results.
+    /// Between phases: scripts, result files.
     Between,
 }
 
-/// Everything that the view shows.
+/// The state of the view.
 #[derive(Clone, Debug)]
 pub struct ViewState {
     pub(super) facts: Facts,
     guess: TimeEstimator,
-    /// Agents that are there; all of them.
+    /// Connected agents, and all agents.
     pub(super) clients: (usize, usize),
-    /// The most that were there: after all were there, a missing one is lost.
+    /// The most that were connected: once all were, a missing one is lost.
     pub(super) clients_seen: usize,
     pub(super) marks: Vec<PointState>,
     pub(super) stage: CurrentStage,
-    /// The load point that it is about, by its index.
+    /// The index of its load point.
     pub(super) at: Option<usize>,
     /// When the phase began, since the run began.
     pub(super) began: Duration,
     expected: Option<Duration>,
-    /// Objects that INIT has made or CLEANUP removed, and the bytes, in this phase.
+    /// Objects and bytes that INIT has made or CLEANUP removed in this phase.
     pub(super) tasks: (u64, u64),
-    /// Objects that are there, made by the INITs so far.
+    /// Existing objects, made by the INITs so far.
     made_count: u64,
     /// Successes in the last seconds of the load point, the newest last.
     pub(super) successes: VecDeque<u64>,
     /// The last second.
     pub(super) last: Option<Interval>,
-    /// Seconds in a row in which nothing was answered.
+    /// Consecutive seconds without a reply.
     pub(super) silent_seconds: u32,
-    /// The run is being ended before its time.
+    /// The run is being ended early.
     pub(super) stopping: bool,
 }
 
@@ -94,7 +94,7 @@ impl ViewState {
         }
     }
 
-    /// Takes in what goes on.
+    /// Handles an event.
     pub fn on_progress(&mut self, progress: &Progress<'_>, passed: Duration) {
         match progress {
             Progress::Agents { living, all } => {
@@ -134,7 +134,7 @@ impl ViewState {
         }
     }
 
-    /// The user wishes to stop.
+    /// The user has asked to stop.
     pub fn stop(&mut self) {
         self.stopping = true;
     }
@@ -148,13 +148,13 @@ impl ViewState {
             self.silent_seconds = 0;
             self.mark(PointState::Now);
         }
-        // The end may come before its time, because of a failure before any INIT.
+        // The end may come early, because of a failure before any INIT.
         if last && self.marks.contains(&PointState::ToCome) {
             self.stopping = true;
         }
     }
 
-    /// Learns from the phase that ends, with the one that follows.
+    /// Keeps the time of the phase that ends, when the next one begins.
     fn end_phase(&mut self, next: Option<Phase>, passed: Duration) {
         let seconds = passed.saturating_sub(self.began).as_secs_f64();
         let point = self.at.and_then(|at| self.facts.points.get(at));
@@ -196,8 +196,7 @@ impl ViewState {
         }
     }
 
-    /// How long nothing has been answered, where operations are asked for often enough
-    /// that this says something.
+    /// How long there was no reply, if the requested rate is high enough.
     pub(super) fn silence(&self) -> Option<u32> {
         let point = self.at.and_then(|at| self.facts.points.get(at))?;
         let often = point
@@ -206,18 +205,18 @@ impl ViewState {
         (often && self.silent_seconds >= SILENCE_MIN).then_some(self.silent_seconds)
     }
 
-    /// RUN is over, and what is still open is waited for.
+    /// RUN is over, and the run waits for open operations.
     pub(super) fn is_draining(&self, passed: Duration) -> bool {
         self.stage == CurrentStage::In(Phase::Run)
             && self.expected.is_some_and(|e| self.in_phase(passed) > e)
     }
 
-    /// How long the phase has gone on.
+    /// The time since the phase began.
     pub(super) fn in_phase(&self, passed: Duration) -> Duration {
         passed.saturating_sub(self.began)
     }
 
-    /// How long the phase will take in all, and whether that is only a guess.
+    /// The whole time of the phase, and whether that is only an estimate.
     pub(super) fn phase_length(&self) -> Option<(Duration, bool)> {
         if let Some(expected) = self.expected {
             return Some((expected, false));
@@ -232,8 +231,8 @@ impl ViewState {
         Some((seconds, true))
     }
 
-    /// How much of the phase is over, up to 1: by what was done, where that is known,
-    /// otherwise by the time.
+    /// The share of the phase that is over, up to 1: by the work done, if that is known, otherwise
+    /// by the time.
     pub(super) fn phase_share(&self, passed: Duration) -> Option<f64> {
         let (task_count, bytes) = self.tasks;
         let done = match (self.stage, self.at) {
@@ -251,17 +250,17 @@ impl ViewState {
         done.or_else(by_time)
     }
 
-    /// What is left of the run.
+    /// The remaining time of the run.
     pub(super) fn left(&self, passed: Duration) -> RemainingTime {
         let in_phase = self.in_phase(passed).as_secs_f64();
         let more = || {
-            // Of a RUN of open length only the least is known.
+            // Of a RUN without a fixed length only the shortest length is known.
             let least = (self.stage == CurrentStage::In(Phase::Run)).then_some(self.facts.run);
             let length = self.expected.or(least).unwrap_or_default().as_secs_f64();
             (length - in_phase).max(0.0)
         };
         let at = self.at.unwrap_or(0);
-        // How far a removal is says more than how long another one took.
+        // The progress of a removal is a better estimate than the time of another one.
         if self.stage == CurrentStage::In(Phase::Cleanup)
             && self.is_last(at)
             && let Some(share) = self.phase_share(passed).filter(|s| *s >= SHARE_MIN)

@@ -1,4 +1,4 @@
-//! The view at the moments of a run, as text that was looked at.
+//! The view at moments of a run, compared with a golden file.
 
 use super::facts::Facts;
 use super::state::ViewState;
@@ -12,7 +12,7 @@ use jiff::civil::date;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// A run in the making, and what was seen of it.
+/// A simulated run, and its views.
 struct Scenario {
     record: RunRecord,
     state: ViewState,
@@ -129,7 +129,7 @@ fn a_silent_server_is_reported_and_run_does_not_pass_its_end() {
 }
 
 #[test]
-fn what_is_open_for_seconds_is_shown_while_load_is_made() {
+fn operations_that_are_open_for_seconds_are_shown_under_load() {
     let mut case = Scenario::of(testing::record(), |_| {});
     case.begin(0.0, Some(1), Phase::Run, 30);
     let second = Interval {
@@ -149,7 +149,7 @@ fn what_is_open_for_seconds_is_shown_while_load_is_made() {
     assert!(!lines.contains("operations open"), "{lines}");
 }
 
-/// On a mounted file system a system call that does not return is waited for without end.
+/// On a mounted file system the wait for a system call has no limit.
 #[test]
 fn a_mounted_file_system_that_blocks_is_reported() {
     let mut case = Scenario::of(testing::composite::composite_record(), |_| {});
@@ -222,7 +222,7 @@ fn sweep() -> String {
     case.report_text
 }
 
-/// A composite of which every point is made anew, and too many points for a picture.
+/// A composite whose file set is made again for every point, and too many points for a picture.
 fn others() -> String {
     let record = testing::composite::composite_record();
     let mut case = Scenario::of(record, |plan| {
@@ -259,7 +259,7 @@ fn others() -> String {
 }
 
 #[test]
-fn the_view_is_as_it_was() {
+fn the_view_matches_the_golden_file() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/live.txt");
     let report_text = sweep() + &others();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -273,7 +273,7 @@ fn the_view_is_as_it_was() {
 }
 
 #[test]
-fn no_width_and_no_order_of_events_is_too_odd() {
+fn every_width_and_order_of_events_is_accepted() {
     let mut case = Scenario::of(testing::record(), |_| {});
     case.begin(5.0, None, Phase::Cleanup, 0);
     case.begin(1.0, Some(3), Phase::Run, 0);

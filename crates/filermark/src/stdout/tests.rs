@@ -1,4 +1,4 @@
-//! Verdict, peak and overall response time of odd sweeps are the same in every output.
+//! Verdict, peak and overall response time of unusual sweeps are the same in every output.
 
 use crate::events::{Events, RunEnd, Target};
 use crate::live::Facts;
@@ -26,7 +26,7 @@ fn invalid(record: &mut RunRecord, at: usize, rule: Rule) {
     record.points[at].findings.push(finding);
 }
 
-/// No rate is asked for, and the first point is the fastest: a peak without a curve.
+/// No rate is requested, and the first point is the fastest: a peak without a curve.
 fn falling() -> RunRecord {
     let mut record = first(composite_record(), 2);
     for point in &mut record.points {
@@ -113,7 +113,7 @@ fn near(a: Option<f64>, b: Option<f64>, within: f64) -> bool {
 }
 
 #[test]
-fn odd_sweeps_are_the_same_in_every_output() {
+fn unusual_sweeps_are_the_same_in_every_output() {
     for (name, word, record) in sweeps() {
         let verdict = record.verdict();
         assert_eq!(verdict.label(), word, "{name}: {verdict:?}");
@@ -202,7 +202,7 @@ fn for_programs(name: &str, record: &RunRecord, word: &str, peak: Option<f64>, o
     }
 }
 
-/// The classical files, and what can be read back from them.
+/// The classical files, and the values that are read back from them.
 fn summary_files(name: &str, record: &RunRecord, word: &str, peak: Option<f64>, ort: Option<f64>) {
     let line = format!("verdict: {}\n", record.verdict().line());
     let log = sfsres::sfsres(record);

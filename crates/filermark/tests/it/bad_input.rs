@@ -1,5 +1,5 @@
-//! What people get wrong: one plain sentence each, with its place and what to
-//! try, before anything has been made anywhere.
+//! Mistakes of users: each has one plain message with its place and what to try, before any file
+//! is made.
 
 use crate::load_guard::beside_others;
 use crate::second_client::{assert_empty, serve};
@@ -8,7 +8,7 @@ use filermark_server::{ServerOptions, ServerStats};
 use std::net::TcpListener;
 use std::time::Duration;
 
-/// An rc file that would run, but for what is added to it.
+/// A valid rc file, to which a test adds a mistake.
 fn rc(more: &str) -> String {
     format!("LOAD=100\nPROCS=4\nMNT_POINTS=127.0.0.1:/export\n{more}")
 }
@@ -16,7 +16,7 @@ fn rc(more: &str) -> String {
 #[test]
 fn mistakes_in_an_rc_file_are_reported_with_their_line() {
     let _turn = beside_others();
-    // What is added as line 4, and what the sentence must have.
+    // The text of line 4, and what the message must contain.
     let cases: [(&str, &[&str]); 9] = [
         ("RUNTIEM=60\n", &["sfs_rc:4:", "RUNTIEM", "RUNTIME"]),
         ("RUNTIME=soon\n", &["sfs_rc:4:", "RUNTIME", "soon"]),
@@ -105,7 +105,7 @@ fn mistakes_on_the_command_line_are_reported_with_the_option() {
         .arg("no_such_rc")
         .fail(2)
         .assert_sentence(&["no_such_rc"]);
-    // Not ours but clap's words: exit code 2 all the same.
+    // The message comes from clap: the exit code is also 2.
     assert_eq!(Sweep::bare().arg("--fast").run().code, 2);
 }
 

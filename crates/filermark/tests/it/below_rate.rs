@@ -1,4 +1,4 @@
-//! A server that cannot carry the rate: what a run says of it, everywhere.
+//! A server that cannot reach the rate: what all outputs of a run report.
 
 use crate::filermark;
 use crate::load_guard::{alone, when_quiet};
@@ -7,8 +7,8 @@ use crate::sweep::Sweep;
 use filermark_model::{Rule, Severity};
 use filermark_server::ServerOptions;
 
-/// One GETATTR in 4 ms, one after the other: 250 op/s at most of the 300 that are asked for,
-/// whatever the machine does.
+/// One GETATTR in 4 ms, one after the other: on any machine 250 op/s at most of the 300 that are
+/// requested.
 #[test]
 fn alone_a_point_below_its_rate_is_reported_in_record_report_csv_and_verify() {
     let _turn = alone();
@@ -39,7 +39,7 @@ fn alone_a_point_below_its_rate_is_reported_in_record_report_csv_and_verify() {
         let finding = found.expect("it is below its rate").clone();
         let report_text = format!("{achieved:.1} op/s were achieved of 300.0 requested");
         assert!(finding.message.starts_with(&report_text), "{finding}");
-        // It counts, unless this machine was at its limit: all files report it.
+        // The point counts, unless this machine was at its limit: all files report that.
         let counts = finding.severity == Severity::Warning;
         let prefix = if counts {
             "# BELOW RATE: "

@@ -1,5 +1,5 @@
-//! What goes on beside the load of a composite: the user's scripts, heartbeats, the
-//! time service, the console and its copies.
+//! What runs together with the load of a composite: the user's scripts, heartbeats, the time
+//! service, the console and its copies.
 
 use crate::load_guard::beside_others;
 use crate::sweep::{Ended, Sweep};
@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-/// A run of one load point in a directory of its own; `None`: not here.
+/// A run of one load point in a separate directory; `None`: not possible here.
 fn sweep() -> Option<(Sweep, Scratch)> {
     let mounts = available(Mounts::new())?;
     let dir = mounts.plain().expect("a directory");
@@ -48,7 +48,7 @@ fn scripts_are_called_at_their_points_and_reported_in_the_record() {
     };
     write_script(&sweep, "netmist_mon.sh", "echo mon $1");
     write_script(&sweep, "netmist_power.sh", "echo power $1; exit 7");
-    // Hangs beyond the end of RUN; who waits for it would call "Load" too late.
+    // Hangs beyond the end of RUN; a run that waited for it would call "Load" too late.
     let text = "echo stat $1; if [ $1 = ZERO ]; then sleep 600; fi";
     write_script(&sweep, "netmist_stat.sh", text);
     let ended = sweep.set("SCRIPT_LIMIT_S", 6).set("RUNTIME", 3).succeed();
@@ -159,7 +159,7 @@ fn heartbeats_and_the_console_are_kept() {
     );
     for beat in &record.heartbeats {
         assert_eq!(beat.ops_per_sec.len(), 5);
-        // 500 op/s wanted; what the machine reaches is not tested here.
+        // 500 op/s are requested; the achieved rate is not tested here.
         assert!(beat.total_ops_per_sec() > 50.0, "{beat:?}");
     }
     for words in [
@@ -219,7 +219,7 @@ fn the_clock_is_held_against_a_service() {
         "{}",
         service.stdout
     );
-    // It is gone: the next run says so and is none the slower.
+    // The service has ended: the next run reports that and does not take longer.
     let ended = sweep.suffix("two").succeed();
     let report_text = warnings(&ended, Rule::ExternalClock);
     assert!(

@@ -1,4 +1,4 @@
-//! Archives of real runs: packed, looked at with other people's tools, and forged.
+//! Archives of real runs: packed, checked with other tools, and manipulated.
 
 use crate::load_guard::beside_others;
 use crate::second_client::serve;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// A short run's files in a folder of their own, with its rc file.
+/// The files of a short run in a separate folder, with its rc file.
 fn run_files() -> TempDir {
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).suffix("mine").set("LOAD", "100 200");
@@ -143,7 +143,7 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
     );
     fs::write(&page, public).expect("as it was");
 
-    // Packed again: over itself, and the same bytes where the time is the same.
+    // Packed again: the archive is replaced, and has the same bytes if the time is the same.
     let again = |name: &str| {
         let packed = Command::new(env!("CARGO_BIN_EXE_filermark"))
             .args(["bundle", "-o", name, "mine.run.jsonl"])
@@ -159,7 +159,7 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
     forgeries(dir, &folder);
 }
 
-/// One digit in each file that has figures; each is found, by sum and by figure.
+/// Changes one digit in each file with figures; each change is found, by checksum and by figure.
 fn forgeries(dir: &Path, folder: &Path) {
     let names = [
         "mine.run.jsonl",
@@ -196,7 +196,7 @@ fn forgeries(dir: &Path, folder: &Path) {
             output_text(&report_text)
                 .contains(&format!("FAIL  MANIFEST.sha256: {name} was changed"))
         );
-        // Without the manifests the figures still show it.
+        // Without the manifests the figures still show the change.
         for manifest in ["MANIFEST.sha256", "manifest.json"] {
             fs::rename(folder.join(manifest), dir.join(manifest)).expect("away");
         }
@@ -260,7 +260,7 @@ fn what_cannot_be_packed_or_read_is_reported() {
         "{}",
         stderr_text(&packed)
     );
-    // Over itself, but never over a foreign zip file.
+    // An archive may be replaced, but not a foreign zip file.
     let ours = fs::read(dir.join("mine.zip")).expect("the archive");
     let empty = [&b"PK\x05\x06"[..], &[0; 18]].concat();
     fs::write(dir.join("mine.zip"), &empty).expect("another zip file");
@@ -272,7 +272,7 @@ fn what_cannot_be_packed_or_read_is_reported() {
     assert!(stderr_text(&packed).contains("so it is not replaced"));
     assert_eq!(fs::read(dir.join("mine.zip")).expect("there"), empty);
     fs::write(dir.join("mine.zip"), ours).expect("as it was");
-    // Never over a record.
+    // A record is never overwritten.
     let packed = filermark(dir, &["bundle", "-o", "mine.run.jsonl", "mine.run.jsonl"]);
     assert_eq!(packed.status.code(), Some(2), "{}", stderr_text(&packed));
     assert_eq!(
@@ -420,7 +420,7 @@ fn the_record_knows_its_rc_file_and_no_other_is_taken_for_it() {
     );
 }
 
-/// Keys and signatures of Debian's minisign and ours, both ways.
+/// Keys and signatures of Debian's minisign and of Filermark, in both directions.
 #[test]
 fn archives_are_signed_and_checked_as_minisign_does() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -485,7 +485,7 @@ fn archives_are_signed_and_checked_as_minisign_does() {
         "{text}"
     );
 
-    // Signed by the other program; the key as a word.
+    // Signed by the other program; the key is an argument.
     fs::remove_file(dir.join("mine.zip.minisig")).expect("away");
     let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
     assert!(
@@ -502,18 +502,18 @@ fn archives_are_signed_and_checked_as_minisign_does() {
     let (code, text) = verify(&["--key", key.lines().nth(1).expect("a word"), "mine.zip"]);
     assert_eq!(code, Some(0), "{text}");
 
-    // One byte that no reader of zip files looks at.
+    // One byte that readers of zip files ignore.
     let mut zip = fs::read(dir.join("mine.zip")).expect("the archive");
     zip[10] ^= 1;
     fs::write(dir.join("mine.zip"), zip).expect("changed");
     let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
     assert!(code != Some(0), "{text}");
 
-    // Packed anew without a key, the old signature is named.
+    // When it is packed again without a key, the old signature is reported.
     fs::remove_file(dir.join("mine.zip")).expect("away");
     let packed = filermark(dir, &["bundle", "mine.run.jsonl"]);
     assert!(
-        stderr_text(&packed).contains("signs the archive that was here before"),
+        stderr_text(&packed).contains("is the signature of an earlier archive"),
         "{}",
         stderr_text(&packed)
     );
@@ -589,7 +589,7 @@ fn slow_the_password_of_a_key_is_asked_for_and_never_shown() {
     terminal.wait_until("a prompt", |lines| {
         lines.iter().any(|line| line.contains("Password of k.key:"))
     });
-    // The prompt comes before the echo is off.
+    // The prompt is printed before the echo is turned off.
     let began = std::time::Instant::now();
     while terminal.settings().local_modes.contains(LocalModes::ECHO) {
         assert!(began.elapsed().as_secs() < 60, "the echo stays on");
@@ -600,7 +600,7 @@ fn slow_the_password_of_a_key_is_asked_for_and_never_shown() {
     assert!(!terminal.sent().contains("geheim"), "{}", terminal.sent());
     is_signed();
 
-    // The key of the other program, which derives more slowly.
+    // The key of the other program, whose key derivation is slower.
     let mut made = Command::new("minisign");
     made.args(["-G", "-p", "d.pub", "-s", "d.key"])
         .current_dir(dir);

@@ -1,5 +1,5 @@
-//! Agents that their user starts, as processes of their own: they wait for the prime,
-//! or it for them.
+//! Agents that a user starts, as separate processes: they wait for the prime, or the prime waits
+//! for them.
 
 use crate::load_guard::beside_others;
 use crate::preflight::PreflightOutput;
@@ -81,7 +81,7 @@ impl Agent {
         std::fs::read_to_string(&self.stderr_text).expect("its stderr")
     }
 
-    /// The port that it says it listens on.
+    /// The port that it prints.
     fn port(&self) -> String {
         let began = Instant::now();
         loop {
@@ -145,7 +145,7 @@ fn preflight_comes_by_the_same_way() {
     assert_eq!(report_text.ended.code, 0, "{:#?}", report_text.checks);
     report_text.assert("127.0.0.1", "version", "ok");
     report_text.assert("127.0.0.1", "mount", "ok");
-    // And it still serves runs.
+    // It still serves runs.
     scene.assert_measured(&run.run());
 }
 
@@ -153,7 +153,7 @@ fn preflight_comes_by_the_same_way() {
 fn agents_that_come_by_themselves_end_with_the_run() {
     let _turn = beside_others();
     let scene = Scene::new();
-    // The port is free now and, as a rule, still so in a moment.
+    // The port is free now and usually still free a moment later.
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = free.local_addr().expect("its address").to_string();
     drop(free);

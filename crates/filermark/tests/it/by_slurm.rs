@@ -1,4 +1,4 @@
-//! Agents that a real Slurm starts, and that come to their prime over TLS.
+//! Agents that a real Slurm starts, and that connect to their prime over TLS.
 
 use crate::client_hosts::assert_adds_up;
 use crate::load_guard::beside_others;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// Two nodes, and a server that all of them reach.
+/// Two nodes, and a server that both can reach.
 struct Scene {
     server: RunningServer,
     slurm: Slurm,
@@ -27,7 +27,7 @@ impl Scene {
         Some(Self { server, slurm })
     }
 
-    /// A run for both nodes; `front` stands before the program.
+    /// A run for both nodes; `front` precedes the program.
     fn run(&self, front: &[&str]) -> Sweep {
         let config = format!("SLURM_CONF={}", self.slurm.config().display());
         let clean = ["env", "-u", "SLURM_JOB_ID", config.as_str()];
@@ -40,7 +40,7 @@ impl Scene {
             .through(clean.iter().chain(front))
     }
 
-    /// Nothing is left, neither on the nodes nor on the server.
+    /// Asserts that nothing is left on the nodes and on the server.
     #[track_caller]
     fn assert_clean(&self) {
         self.slurm.wait_clean(SOON).expect("nothing is left");
@@ -210,7 +210,7 @@ fn a_queue_has_its_time_and_the_job_leaves_it_again() {
     assert!(why.contains("queued and waiting for resources"), "{why}");
     let left = queue();
     assert!(left.len() == 1 && left[0].contains("other"), "{left:?}");
-    // Ctrl-C takes it back as well.
+    // Ctrl-C cancels it as well.
     let mut started = scene.run(&[]).start();
     started.wait_until("a second job", |_| queue().len() == 2);
     started.signal(Signal::INT);

@@ -1,5 +1,5 @@
-//! What servers have stored after a run, as their own disks hold it: what a server with
-//! deduplication or compression would find in it, by a program that others wrote.
+//! The files on the servers' disks after a run: an independent program checks how far a server
+//! with deduplication or compression could reduce them.
 
 use crate::load_guard::beside_others;
 use crate::second_client::{Peek, serve};
@@ -13,10 +13,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const SECTOR: usize = 512;
-/// Bytes that each run has to leave at least, so that the shares say something.
+/// Fewest bytes that each run has to leave, so that the shares are meaningful.
 const LEAST: usize = 2 << 20;
 
-/// The contents of all files below a directory of the host, but for owner files.
+/// The contents of all files below a directory of the host, except owner files.
 fn contents_below(dir: &Path) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).expect("list").flatten() {
@@ -34,7 +34,7 @@ fn contents_below(dir: &Path) -> Vec<Vec<u8>> {
     found
 }
 
-/// The length of what `zstd -3 --long=27` makes of these files, one behind the other.
+/// The length of these files, concatenated and compressed with `zstd -3 --long=27`.
 fn packed(files: &[Vec<u8>]) -> usize {
     let child = Command::new("zstd")
         .args(["-q", "-3", "--long=27", "-c"])
@@ -55,7 +55,7 @@ fn packed(files: &[Vec<u8>]) -> usize {
     })
 }
 
-/// Nothing of what a server has stored repeats or becomes smaller.
+/// Asserts that the stored data does not repeat and cannot be compressed.
 #[track_caller]
 fn assert_solid(server: &str, files: &[Vec<u8>]) {
     let bytes: usize = files.iter().map(Vec::len).sum();

@@ -1,4 +1,4 @@
-//! Whose files are whose: what a run removes, and what it never touches.
+//! Ownership of files: what a run removes, and what it never changes.
 
 use crate::load_guard::beside_others;
 use crate::second_client::{Peek, assert_empty, serve};
@@ -38,12 +38,12 @@ fn a_file_set_that_is_kept_is_swept_up_by_the_next_run() {
     );
     assert!(kept.file("html").contains("KEEP=on"));
 
-    // Another run has a directory of its own and leaves this one alone.
+    // Another run has its own directory and does not change this one.
     sweep.elsewhere().suffix("other").succeed();
     assert_eq!(Peek::into(&server).tree(""), left);
 
     let next = sweep.elsewhere().succeed();
-    // But for the directory itself, and for marker and owner files.
+    // Except the directory itself, and marker and owner files.
     let owners = left.iter().filter(|p| p.ends_with("/.filermark-owner"));
     let count = left.len() - 1 - owners.count();
     let words = format!("removed {count} leftovers of an earlier run");
@@ -66,20 +66,20 @@ fn a_directory_without_our_marker_is_refused_and_left_as_it_is() {
     ]);
     assert_eq!(peek.tree(""), ["filermark.s/", "filermark.s/thesis.txt"]);
     assert_eq!(peek.read("filermark.s/thesis.txt"), b"ten years of work");
-    // Names that look like ours are no proof either.
+    // Names like ours are not sufficient either.
     peek.make_file("filermark.s/.filermark", b"not a marker");
     Sweep::on(&server)
         .fail(1)
         .assert_sentence(&["filermark.s", "leaves it alone"]);
     assert_eq!(peek.read("filermark.s/thesis.txt"), b"ten years of work");
-    // An empty one can be used, and is ours from then on.
+    // An empty one can be used, and is then ours.
     peek.remove("filermark.s/.filermark");
     peek.remove("filermark.s/thesis.txt");
     Sweep::on(&server).succeed();
     assert_empty(&server);
 }
 
-/// The command would remove what is not this run's.
+/// The command would remove files of another run.
 #[test]
 fn a_refused_run_keeps_nothing_and_gives_no_command_that_removes() {
     let _turn = beside_others();
@@ -120,8 +120,8 @@ fn a_foreign_file_in_our_directory_survives() {
         assert!(left.iter().any(|l| l == path), "{path} in {left:?}");
     }
     assert_eq!(peek.read("filermark.s/notes.txt"), b"dear diary");
-    // The directory, its marker, the two files and the two directories above one, with
-    // the owner file of that which is ours.
+    // The directory, its marker, the two files and the two directories above one, with the owner
+    // file of the directory that is ours.
     assert_eq!(left.len(), 7, "{left:?}");
     let end = ended.record().end.expect("an end");
     let report_text = end.findings.iter().filter(|f| f.rule == Rule::LeftBehind);
@@ -131,7 +131,7 @@ fn a_foreign_file_in_our_directory_survives() {
         end.findings
     );
     assert!(ended.stderr.contains("notes.txt"), "{}", ended.stderr);
-    // By its whole path, and without a command that could not help.
+    // By its whole path, and without a command, which could not help.
     let notes = report_text
         .clone()
         .find(|f| f.message.contains("notes.txt"));
@@ -147,13 +147,13 @@ fn a_foreign_file_in_our_directory_survives() {
     let command = &dir.expect("the directory, too").message;
     assert!(command.contains("`filermark stop -o "), "{command}");
 
-    // The directory is still ours: the next run uses it and leaves them again.
+    // The directory is still ours: the next run uses it and again leaves these files.
     sweep.elsewhere().set("WARMUP_TIME", 0).succeed();
     assert_eq!(peek.tree(""), left);
     assert_eq!(peek.read(&format!("{below}mine/too.txt")), b"and more");
 }
 
-/// The run looks at its marker every 10 s.
+/// The run reads its marker every 10 s.
 #[test]
 fn a_run_whose_directory_another_one_has_taken_ends_and_reports_it() {
     let _turn = beside_others();
@@ -199,12 +199,12 @@ fn a_run_whose_directory_another_one_has_taken_ends_and_reports_it() {
     );
     let left = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
     let left = &left.expect("it stays").message;
-    // It is the other run's now: `stop` would leave it alone.
+    // It is now that of the other run: `stop` would not remove it.
     assert!(
         left.contains(place) && left.contains("run other") && !left.contains("filermark stop -"),
         "{left}"
     );
-    // Its procs' files may have the other run's names: none is removed.
+    // Files of its procs may have the same names as those of the other run: none is removed.
     assert!(
         before.iter().filter(|path| path.contains("/p0")).count() > 50,
         "{before:?}"

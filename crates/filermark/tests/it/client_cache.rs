@@ -1,5 +1,5 @@
-//! Whether it was the file system that was measured, or the client's own memory: small
-//! files on an ext4 behind a loop device, and on a tmpfs.
+//! Whether a run measured the file system or the client's memory: small files on an ext4 on a loop
+//! device, and on a tmpfs.
 
 use crate::load_guard::beside_others;
 use crate::sweep::{Ended, Sweep};
@@ -10,7 +10,7 @@ use filermark_testbed::{Mounts, available};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A workload that reads its few MiB again and again, with O_DIRECT or without.
+/// A workload that reads its few MiB repeatedly, with O_DIRECT or without.
 pub const DEFINITION: &str = r#"
 [[workload]]
 name = "READS"
@@ -78,7 +78,7 @@ fn a_run_whose_data_fits_the_memory_reports_it() {
     assert!(finding.value > Some(10.0), "{finding}");
     assert!(ended.stdout.contains("own memory"), "{}", ended.stdout);
     assert!(ended.file("html").contains("own memory"));
-    // The files were taken out of the cache before, and the record says so.
+    // The files were removed from the cache before, and the record states that.
     let record = ended.record();
     let init = record.phases.iter().find(|p| p.phase == Phase::Init);
     let detail = &init.expect("INIT").detail;

@@ -1,7 +1,7 @@
-//! Client hosts for a run, their filer, and what may be left on them: nothing.
+//! Client hosts for a run, their filer, and checks that nothing is left on them.
 //!
-//! The program is started on the prime of [`Hosts`] and finds the same program at the
-//! same path on all of them, so that nothing is copied unless a test wants it.
+//! The program is started on the prime of [`Hosts`] and finds the same program at the same path on
+//! all of them, so that nothing is copied unless a test needs it.
 
 use crate::sweep::{PROGRAM, Sweep};
 use filermark_results::PointRecord;
@@ -14,9 +14,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A session of the SSH server takes a moment to go.
+/// A session of the SSH server takes a moment to end.
 const GONE_MAX: Duration = Duration::from_secs(10);
-/// What a host has for itself; the rest of its files is read-only.
+/// The writable directories of a host; its other files are read-only.
 const PLACES: [&str; 6] = ["/tmp", "/var/tmp", "/run", "/dev/shm", "/mnt", "/root"];
 /// Where `install` puts the program: `BUILD/filermark` below this.
 const CACHE: &str = "/root/.cache/filermark";
@@ -26,9 +26,9 @@ pub struct Field {
     /// The hosts.
     pub hosts: Arc<Hosts>,
     ganesha: Option<Ganesha>,
-    /// What runs in the prime's network by itself.
+    /// The processes that always run in the prime's network.
     prime_own: Vec<String>,
-    /// What was on each host before, by its path.
+    /// The files that were on each host before, by path.
     before: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -62,7 +62,7 @@ impl Field {
         Some(field)
     }
 
-    /// What is on a host now may stay there.
+    /// The files that are on a host now may stay there.
     fn note_files(&mut self, host: &str) {
         let files = self.files(host);
         self.before.insert(host.to_owned(), files);
@@ -75,7 +75,7 @@ impl Field {
         self.note_files(host);
     }
 
-    /// An embedded server beside the hosts, reached at the filer's address.
+    /// An embedded server, reached at the filer's address.
     pub fn serve(&self, options: ServerOptions) -> (RunningServer, Export) {
         let listen = vec![(Ipv4Addr::UNSPECIFIED, 0).into()];
         let server = self.hosts.sandbox().run(|| {
@@ -99,7 +99,7 @@ impl Field {
         self.sweep_against(clients, ganesha.export())
     }
 
-    /// The same against another server in the sandbox.
+    /// A short run of the classical workload against another server in the sandbox.
     pub fn sweep_against(&self, clients: &str, export: &Export) -> Sweep {
         let export = self.hosts.export(export);
         self.there(Sweep::short())
@@ -116,7 +116,7 @@ impl Field {
             .set("CLIENT_MOUNTPOINTS", mounts)
     }
 
-    /// Started on the prime; on the clients the program lies where it lies here.
+    /// Starts it on the prime; the program has the same path on the clients.
     fn there(&self, sweep: Sweep) -> Sweep {
         sweep
             .on_prime_of(&self.hosts)
@@ -124,7 +124,7 @@ impl Field {
             .set("INSTALL", "off")
     }
 
-    /// What is in the export.
+    /// The files in the export.
     pub fn exported(&self) -> Vec<String> {
         let files = self.ganesha.as_ref().and_then(Ganesha::files);
         let mut found = BTreeSet::new();
@@ -139,7 +139,7 @@ impl Field {
         std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
-    /// What is in a directory of a host and below.
+    /// The files in and below a directory of a host.
     pub fn below(&self, host: &str, dir: &str) -> Vec<String> {
         let mut found = BTreeSet::new();
         let outside = self.hosts.outside(host, dir).expect("a host");
@@ -147,7 +147,7 @@ impl Field {
         found.into_iter().collect()
     }
 
-    /// All that a host has for itself.
+    /// All files in the writable directories of a host.
     fn files(&self, host: &str) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for place in PLACES {
@@ -157,7 +157,7 @@ impl Field {
         found
     }
 
-    /// What is new on a host, but for the installed program.
+    /// New files on a host, except the installed program.
     pub fn new_files(&self, host: &str) -> Vec<String> {
         let before = &self.before[host];
         let files = self.files(host);
@@ -165,8 +165,7 @@ impl Field {
         new.filter(|path| !is_program(path)).collect()
     }
 
-    /// Waits until the prime reaches a host again: neighbours that did not answer are not
-    /// asked again at once.
+    /// Waits until the prime reaches a host again: ARP does not retry at once.
     pub fn wait_reached(&self, host: &str) {
         let address = self.hosts.address(host).expect("a host");
         let since = Instant::now();
@@ -177,7 +176,7 @@ impl Field {
         }
     }
 
-    /// What runs on the prime: a number and a command line each.
+    /// The processes on the prime: number and command line.
     pub fn on_prime(&self) -> Vec<String> {
         let networks = self.hosts.network_ids().expect("the hosts");
         let prime = networks.last().copied();
@@ -189,7 +188,7 @@ impl Field {
         let shown = there.filter_map(|entry| {
             let line = std::fs::read(entry.path().join("cmdline")).ok()?;
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            // What has ended has none any more.
+            // A process that has ended has none.
             (!line.is_empty()).then(|| format!("{} {line}", entry.file_name().display()))
         });
         let mut shown: Vec<_> = shown.collect();
@@ -197,13 +196,13 @@ impl Field {
         shown
     }
 
-    /// No process and no file is left on any host, nothing in the export.
+    /// Asserts that no process and no file is left on any host or in the export.
     #[track_caller]
     pub fn assert_clean(&self) {
         self.assert_clean_within(GONE_MAX);
     }
 
-    /// The same, for hosts that need some time yet.
+    /// Waits until no process and no file is left.
     #[track_caller]
     pub fn assert_clean_within(&self, limit: Duration) {
         let since = Instant::now();
@@ -240,12 +239,12 @@ fn is_program(path: &str) -> bool {
     }
 }
 
-/// The paths of all that is below a directory. What goes meanwhile is left out.
+/// The paths of all files below a directory, except those that disappear meanwhile.
 fn names_below(top: &Path, shown: &str, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(top).into_iter().flatten().flatten() {
         let name = format!("{shown}/{}", entry.file_name().to_string_lossy());
-        // The repository, where it lies below a place that is looked at, is no file of
-        // the host's: it is put there, with the directories of the tests in it.
+        // The repository, with the directories of the tests, is mounted there: it does not
+        // belong to the host.
         if Path::new(&name) == repository() {
             continue;
         }
@@ -256,7 +255,7 @@ fn names_below(top: &Path, shown: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The figures of a load point are the sums of its clients'.
+/// Asserts that the figures of a load point are the sums of its clients' figures.
 #[track_caller]
 pub fn assert_adds_up(point: &PointRecord, clients: &[&str]) {
     let stats = point.measured().expect("measured");
@@ -289,7 +288,7 @@ pub fn assert_adds_up(point: &PointRecord, clients: &[&str]) {
         *counters.entry(name.clone()).or_insert(0) += count;
     }
     assert_eq!(counters, stats.counters);
-    // No proc twice, none left out, whatever client it was on.
+    // Each proc once, on any client.
     let procs: BTreeSet<u32> = stats.procs.iter().map(|p| p.proc).collect();
     let count: u32 = point.clients.iter().map(|c| c.proc_count).sum();
     assert_eq!(
@@ -300,7 +299,7 @@ pub fn assert_adds_up(point: &PointRecord, clients: &[&str]) {
     assert_eq!(done, stats.success_count());
 }
 
-/// Where this repository is.
+/// The path of this repository.
 fn repository() -> &'static Path {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests.ancestors().nth(2).unwrap_or(tests)

@@ -1,5 +1,4 @@
-//! One run on several hosts: figures that add up, file sets that meet or lie apart,
-//! and nothing left anywhere.
+//! One run on several hosts: figures that add up, shared and separate file sets, and no files left.
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::load_guard::{beside_others, valid, when_quiet};
@@ -9,7 +8,7 @@ use filermark_results::{Outcome, PointRecord, read_record};
 use filermark_testbed::Hosts;
 use std::collections::BTreeSet;
 
-/// The run came to its end, and all clients took part.
+/// Asserts that the run was complete with all clients.
 #[track_caller]
 fn assert_complete(ended: &Ended, clients: &[&str]) {
     assert!(ended.is_complete(), "{}", ended.stderr);
@@ -46,7 +45,7 @@ fn the_same_rc_file_runs_on_one_two_and_three_hosts() {
     };
     for clients in ["h1", "h1 h2", "h1 h2 h3"] {
         let names: Vec<&str> = clients.split(' ').collect();
-        // As users do it: all in one file, CLIENTS on the command line.
+        // All parameters are in one file, CLIENTS on the command line.
         let sweep = field.sweep("h1").into_rc().set("CLIENTS", clients);
         when_quiet(|| {
             let ended = sweep.run();

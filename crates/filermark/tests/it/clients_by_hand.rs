@@ -1,4 +1,4 @@
-//! Agents that a person starts: over TLS with keys of their own, and not without.
+//! Agents that a user starts: over TLS with their own keys, and not without.
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::load_guard::beside_others;
@@ -10,9 +10,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Where agents by hand and their primes meet.
+/// The port of agents that a user starts and their primes.
 const PORT: u16 = 20049;
-/// Longest that an agent may take to end after its run.
+/// Time limit for an agent to end after its run.
 const END_MAX: Duration = Duration::from_secs(10);
 
 /// A directory that all hosts see, with key files in it.
@@ -24,7 +24,7 @@ impl Secrets {
         Self(dir.expect("a directory that hosts see"))
     }
 
-    /// Makes them as a user does; gives their directory.
+    /// Makes the keys as a user does; returns their directory.
     fn make(&self, name: &str) -> PathBuf {
         let path = self.0.path().join(name);
         let made = Command::new(PROGRAM)
@@ -59,7 +59,7 @@ impl Agent {
         Self { child, stderr_text }
     }
 
-    /// Waits until it has ended by itself; gives its exit code and its output.
+    /// Waits until it has ended by itself; returns its exit code and its output.
     fn ended(&mut self) -> (Option<i32>, String) {
         let since = Instant::now();
         while since.elapsed() < END_MAX {
@@ -83,7 +83,7 @@ impl Drop for Agent {
     }
 }
 
-/// None of their messages can be read on the network, and there were many.
+/// Asserts that there were many messages on the network, and that none can be read.
 #[track_caller]
 fn assert_unreadable(capture: Capture, keys: &Path) {
     let pcap = capture.stop().expect("the capture");
@@ -193,7 +193,7 @@ fn who_has_another_key_is_refused_in_words() {
         panic!("it is recorded as failed");
     };
     drop(agent);
-    // One that comes. The prime would wait for the right one.
+    // One that connects. The prime would wait for the right one.
     let mut started = sweep
         .elsewhere()
         .set("LAUNCHER", "accept")

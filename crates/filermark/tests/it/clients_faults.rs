@@ -1,5 +1,5 @@
-//! Clients that are lost while a run is under way: the load point ends in time, the
-//! others stop and clean up, and a lost client cleans up by itself or is reported.
+//! Clients that are lost during a run: the load point ends in time, the others stop and clean up,
+//! and a lost client cleans up by itself or is reported.
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::load_guard::beside_others;
@@ -12,16 +12,16 @@ use filermark_testbed::Hosts;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// From a fault to the end of the load point, at most.
+/// Longest time from a fault to the end of the load point.
 const POINT_END_MAX_S: f64 = 15.0;
-/// From a fault to the end of the program, at most.
+/// Longest time from a fault to the end of the program.
 const RUN_END_MAX: Duration = Duration::from_secs(30);
 /// Longest time until agents without a prime have cleaned up and ended.
 const ALONE_MAX: Duration = Duration::from_secs(30);
 
 const THREE: &str = "h1 h2 h3";
 
-/// A run under way that something happens to.
+/// A run under way, for a fault.
 struct Failure {
     began: Timestamp,
     since: Instant,
@@ -33,7 +33,7 @@ impl Failure {
     fn in_run(sweep: &Sweep, happen: impl FnOnce()) -> Self {
         let mut started = sweep.start();
         started.wait_until("RUN", |s| is_in_run(&s.stderr()));
-        // All of them at work.
+        // All agents are running.
         std::thread::sleep(Duration::from_millis(300));
         Self::now(started, happen)
     }
@@ -48,7 +48,7 @@ impl Failure {
         }
     }
 
-    /// The program ends in time.
+    /// Asserts that the program ends in time.
     #[track_caller]
     fn end(self) -> (Ended, Timestamp) {
         let ended = self.started.wait();
@@ -76,7 +76,7 @@ fn cut_phase(ended: &Ended) -> PhaseRecord {
     failed.next_back().expect("a phase that failed")
 }
 
-/// The run ended for the loss of one client: in time, with the reason everywhere.
+/// Asserts that the run ended because of one lost client: in time, with the reason in all outputs.
 #[track_caller]
 fn assert_lost(ended: &Ended, began: Timestamp, phase: Phase, parts: &[&str]) {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
@@ -97,7 +97,7 @@ fn assert_lost(ended: &Ended, began: Timestamp, phase: Phase, parts: &[&str]) {
     assert!((0.0..POINT_END_MAX_S).contains(&took_s), "{took_s} s");
 }
 
-/// The one path where something stays, as reported.
+/// The one path with remaining files, as reported.
 #[track_caller]
 fn left_behind(ended: &Ended) -> String {
     let findings: Vec<_> = ended
@@ -129,7 +129,7 @@ fn a_link_that_is_cut_ends_the_load_point_in_time() {
         Phase::Run,
         &["client h2", "no message for 8 s"],
     );
-    // The others reach the export, and removed what h2 made as well.
+    // The others reach the export, and have also removed the files of h2.
     assert_eq!(field.exported(), [""; 0]);
     field.hosts.fix("h2").expect("fix");
     field.assert_clean_within(ALONE_MAX);
@@ -150,7 +150,7 @@ fn a_host_that_freezes_ends_the_load_point_in_time() {
     let left = left_behind(&ended);
     assert!(left.contains(&format!("h2:{}", Hosts::OWN)), "{left}");
     assert_eq!(field.below("h1", Hosts::OWN), [""; 0]);
-    // Its agent continues and finds no prime.
+    // Its agent continues without a prime.
     field.hosts.thaw("h2").expect("thaw");
     field.assert_clean_within(ALONE_MAX);
 }
@@ -175,7 +175,7 @@ fn an_agent_that_is_killed_in_init_ends_the_load_point_at_once() {
     let Some(field) = Field::bare(3) else {
         return;
     };
-    // Each CREATE takes a while, so that INIT does.
+    // Each CREATE is slow, so that INIT takes some time.
     let (server, export) = field.serve(ServerOptions {
         delay: "CREATE=10ms".parse().expect("a delay"),
         queue: true,
@@ -194,7 +194,7 @@ fn an_agent_that_is_killed_in_init_ends_the_load_point_at_once() {
     field.hosts.sandbox().run(|| assert_empty(&server));
 }
 
-/// The figures are there by then: the run is not lost for it.
+/// The figures exist by then: the run has them.
 #[test]
 fn an_agent_that_is_killed_in_cleanup_costs_no_figures() {
     let _turn = beside_others();
@@ -235,7 +235,7 @@ fn without_a_prime_all_agents_clean_up_and_end() {
     assert_eq!(ended.code, -1, "by the signal");
     field.assert_clean_within(ALONE_MAX);
     println!("clean {:?} after the prime was killed", since.elapsed());
-    // What is in the record until then can be read.
+    // The record until then can be read.
     assert!(ended.record().cut.is_some() || ended.record().end.is_none());
 }
 
@@ -285,8 +285,8 @@ fn of_marker(field: &Field, sweep: &Sweep, name: &str) -> String {
         .to_owned()
 }
 
-/// The client that renews the marker is lost, and the others go on: one of them takes its place
-/// before another run can take it for dead.
+/// The client that renews the marker is lost, and the others go on: one of them renews it before
+/// another run can consider the run as ended.
 #[test]
 fn the_lease_outlives_the_client_that_held_it() {
     let _turn = beside_others();
@@ -302,11 +302,11 @@ fn the_lease_outlives_the_client_that_held_it() {
     started.wait_until("RUN", |s| is_in_run(&s.stderr()));
     let holder = of_marker(&field, &sweep, "host");
     assert!(THREE.contains(&holder), "{holder}");
-    // Every other client has looked at it.
+    // Every other client has read it.
     started.wait_until("shared", |_| of_marker(&field, &sweep, "shared") == "yes");
     kill_agent(&field, &holder);
     started.wait_for("the agent is lost");
-    // Another run, which watches the heartbeat for 25 s before it takes anything over.
+    // Another run, which watches the heartbeat for 25 s before it takes over the directory.
     let other = sweep.elsewhere().set("CLIENTS", "prime").fail(1);
     other.assert_sentence(&["in use by run", "another suffix (-s)"]);
     let waits = "its heartbeat is watched for 25 s";
@@ -360,14 +360,14 @@ fn what_a_lost_client_made_where_no_other_client_works_is_reported() {
     for (host, is_left) in [("h1", false), ("h2", true), ("h3", false)] {
         assert_eq!(!field.below(host, Hosts::OWN).is_empty(), is_left, "{host}");
     }
-    // What is advised helps.
+    // The advised command removes it.
     assert!(left.contains("`filermark stop -o "), "{left}");
     let stopped = sweep.command("stop").run();
     assert_eq!(stopped.code, 0, "{}{}", stopped.stdout, stopped.stderr);
     field.assert_clean();
 }
 
-/// No word of the prime comes any more, and no end of the connection either.
+/// No message of the prime arrives any more, and no end of the connection either.
 #[test]
 fn agents_that_receive_nothing_of_the_prime_clean_up_and_end() {
     let _turn = beside_others();

@@ -1,5 +1,5 @@
-//! Client hosts that cannot take part: each is reported by name, with the reason and what
-//! to do, before anything is made anywhere.
+//! Client hosts that cannot be used: each is reported by name, with the reason and what to do,
+//! before any file is made.
 
 use crate::client_hosts::Field;
 use crate::load_guard::beside_others;
@@ -13,18 +13,18 @@ use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Longest that a run may take that cannot begin.
+/// Time limit of a run that cannot begin.
 const REFUSED_MAX: Duration = Duration::from_secs(15);
 
-/// The run did not come to a load point; one sentence has these parts, and nothing is
-/// left anywhere.
+/// Asserts that the run did not reach a load point, that one message has these parts, and that
+/// nothing is left on any host.
 #[track_caller]
 fn assert_refused(field: &Field, ended: &Ended, parts: &[&str]) {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     ended.assert_sanitized();
     ended.assert_sentence(parts);
     assert!(ended.elapsed < REFUSED_MAX, "{:?}", ended.elapsed);
-    // With the program already looked after, there may be no record yet.
+    // If the check of the program fails, there may be no record.
     if ended.path("s.run.jsonl").exists() {
         let record = ended.record();
         assert!(record.points.is_empty());
@@ -47,15 +47,15 @@ fn visible(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
     (dir, path)
 }
 
-/// Which build a program file is: the beginning of its SHA-256, as others count it.
+/// The build of a program file: the beginning of its SHA-256, from another program.
 fn build_of(program: &Path) -> String {
     let output_text = Command::new("sha256sum").arg(program).output();
     let output_text = String::from_utf8(output_text.expect("coreutils").stdout).expect("text");
     output_text[..16].to_owned()
 }
 
-/// A script that stands where the program should be, on all hosts, and looks like it:
-/// what does not is not even started.
+/// A script in the place of the program on all hosts, which is recognized as the program: others
+/// are not started.
 fn script(text: &str) -> (TempDir, PathBuf) {
     visible(
         "filermark",
@@ -143,19 +143,19 @@ fn what_is_no_agent_is_not_listened_to_for_long() {
     };
     let magic = "printf '\\nfilermark-agent/3\\n'";
     let cases = [
-        // It begins like one.
+        // It begins like a message.
         (
             format!("{magic}; head -c 9999 /dev/urandom; exec cat >/dev/null"),
             "invalid message",
         ),
-        // A whole frame, of another sort.
+        // A complete frame of another kind.
         (
             format!("{magic}; printf '\\0\\0\\0\\004true'; exec cat >/dev/null"),
             "invalid message",
         ),
-        // Noise without an end.
+        // Endless output.
         ("exec yes hello".to_owned(), "no agent answered"),
-        // A word and the end.
+        // A short text and the end.
         ("echo under maintenance".to_owned(), "under maintenance"),
         (
             "echo under maintenance >&2; exit 3".to_owned(),

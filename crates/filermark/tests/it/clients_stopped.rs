@@ -1,4 +1,4 @@
-//! Ctrl-C while several hosts are at work, and disks that fill up under them.
+//! Ctrl-C during a run on several hosts, and disks that fill up.
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::load_guard::beside_others;
@@ -11,7 +11,7 @@ use filermark_testbed::Hosts;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// Longest from the first Ctrl-C to the end.
+/// Longest time from the first Ctrl-C to the end.
 const STOP_MAX: Duration = Duration::from_secs(10);
 
 /// Both benchmarks' consoles.
@@ -136,7 +136,7 @@ fn a_disk_that_fills_up_in_run_is_counted_where_it_is() {
     let sweep = field.composite("SWBUILD", &format!("h[1-2]:{place}"));
     let mut started = sweep.set("RUNTIME", 4).start();
     wait_for_run(&mut started);
-    // No space for one more file; freed space is taken at once, for a while.
+    // No space for another file; for some time freed space is used at once.
     let fill = format!(
         "mount -o remount,nr_inodes=700 {place}; mkdir {place}/filler; \
          timeout 3 sh -c 'while i=$((i+1)); do true >{place}/filler/$i; done' 2>/dev/null"

@@ -1,11 +1,11 @@
-//! The ways to client hosts: the program copied by SSH, hosts by address, IPv6, the
-//! prime itself.
+//! How client hosts are reached: the program copied by SSH, hosts by address, IPv6, the prime
+//! itself.
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::load_guard::beside_others;
 use crate::sweep::{Ended, PROGRAM};
 
-/// The run came to its end with these clients.
+/// Asserts that the run was complete with these clients.
 #[track_caller]
 fn assert_done(ended: &Ended, clients: &[&str]) {
     assert!(ended.is_complete(), "{}", ended.stderr);
@@ -34,7 +34,7 @@ fn a_run_brings_the_program_to_hosts_that_lack_it() {
         assert_eq!(files.len(), 2, "only this: {files:?}");
     }
     field.assert_clean();
-    // The second time it is there.
+    // The second time it exists.
     let again = sweep.elsewhere().run();
     assert_done(&again, &["h1", "h2"]);
     assert!(!again.stderr.contains("build "), "{}", again.stderr);

@@ -1,4 +1,4 @@
-//! COMMIT as each benchmark has it: how often it is called, and where that is reported.
+//! COMMIT in each benchmark: how often it is called, and where that is reported.
 
 use crate::load_guard::{alone, beside_others};
 use crate::second_client::{assert_empty, serve};
@@ -15,10 +15,10 @@ fn unstable() -> ServerOptions {
     }
 }
 
-/// Operations that end behind RUN, at most: calls are counted there too.
+/// The most operations that end after RUN: their calls are also counted.
 const EDGE: u64 = 32;
 
-/// Only writes, to the one file of the one proc.
+/// Writes only, to the one file of the one proc.
 fn one_file(sweep: Sweep) -> Sweep {
     let sweep = sweep
         .set("LOAD", 200)
@@ -33,7 +33,7 @@ fn one_file(sweep: Sweep) -> Sweep {
     sweep
 }
 
-/// The counters of the only load point, after a look that nothing failed.
+/// The counters of the only load point, after a check that nothing failed.
 fn counts(ended: &Ended) -> impl Fn(&str) -> u64 {
     let stats = ended.point(1).stats.expect("figures");
     assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
@@ -107,7 +107,7 @@ fn own_definitions_have_a_policy_of_their_own() {
         let stats = ended.point(1).stats.expect("figures");
         let writes = stats.op(Op::Write).expect("in the mix").success_count;
         let commits = count("write_commits");
-        // The server answers UNSTABLE wherever it is not asked for more.
+        // The server answers UNSTABLE unless a stable write is requested.
         assert!(count("unstable_writes") >= per_write * writes);
         assert!(count("unstable_writes") <= per_write * (writes + EDGE));
         assert!(
@@ -135,8 +135,8 @@ fn older_benchmarks_commit_every_write_though_the_server_wrote_at_once() {
     }
 }
 
-/// As many COMMITs as logical writes, and those of the mix beside them. What ends behind
-/// RUN is counted as a call and not as an operation.
+/// As many COMMITs as logical writes, and in addition those of the mix. What ends after RUN is
+/// counted as a call and not as an operation.
 fn every_write(ended: &Ended) {
     let count = counts(ended);
     let stats = ended.point(1).stats.expect("figures");

@@ -1,4 +1,4 @@
-//! `compare` on runs that were really made: two servers that are alike, and a slower one.
+//! `compare` on real runs: of two equal servers, and of a slower one.
 
 use crate::filermark;
 use crate::load_guard::{alone, beside_others, when_quiet};
@@ -40,7 +40,7 @@ fn text(output: &[u8]) -> String {
     String::from_utf8_lossy(output).into_owned()
 }
 
-/// The comparison as JSON, which its schema describes.
+/// The comparison as JSON, checked against its schema.
 fn json(output: &Output) -> Value {
     let value: Value = serde_json::from_slice(&output.stdout).expect("JSON on stdout");
     let mut schemas = boon::Schemas::new();
@@ -87,7 +87,7 @@ fn alone_servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
             output_text.contains("verdict: no difference shown"),
             "{output_text}"
         );
-        // They listened on ports of their own.
+        // Each listened on another port.
         assert!(
             output_text.contains("only places differ") && output_text.contains("NFS_PORT"),
             "{output_text}"
@@ -104,7 +104,7 @@ fn alone_servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
             .as_f64()
             .expect("a figure");
         assert!((100.0..350.0).contains(&change), "{change}");
-        // The verdict is about the second side, and only what was asked for fails.
+        // The verdict is about the second side, and only a verdict of --fail-on fails.
         for (args, wanted) in [
             (vec![slow, one], 0),
             (vec![slow, one, "--fail-on", "any"], 3),
@@ -138,7 +138,7 @@ fn alone_servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
     refusals(dir);
 }
 
-/// What is no comparison, and why; on the records that are there.
+/// Refused comparisons of existing records, with the reason.
 fn refusals(dir: &Path) {
     let one = dir.join("one.run.jsonl");
     with_header(&one, "longer.run.jsonl", |header| {
@@ -156,7 +156,7 @@ fn refusals(dir: &Path) {
         "{output_text}"
     );
     for report_text in [
-        "longer did other work than one",
+        "longer did different work than one",
         "RUNTIME: 2 s before, 60 s after",
         "--force",
     ] {
@@ -197,8 +197,7 @@ fn refusals(dir: &Path) {
     assert_eq!(code(&unwritable), 1);
 }
 
-/// A run that lost its later load points is worse than the whole one, whatever the first
-/// point says.
+/// A run without its later load points is worse than the complete one, whatever its first point.
 fn half_a_run(dir: &Path, whole: &str) {
     let mut points = 0;
     let first = whole.lines().filter(|line| {
@@ -225,15 +224,15 @@ fn half_a_run(dir: &Path, whole: &str) {
     }
 }
 
-/// Two short runs of which no load point counts: they are named, and none is
-/// called faster or slower.
+/// Two short runs of which no load point counts: they are named, and there is no verdict of faster
+/// or slower.
 #[test]
 fn runs_of_which_nothing_counts_are_reported_and_not_compared() {
     let _turn = beside_others();
     let dir = tempfile::tempdir().expect("directory");
     let server = serve(ServerOptions::default());
     for suffix in ["one", "two"] {
-        // No server answers within a microsecond.
+        // No reply arrives within a microsecond.
         let sweep = Sweep::on(&server)
             .set("LOAD", "40 80")
             .set("RESPONSE_LIMIT_MS", "0.001")

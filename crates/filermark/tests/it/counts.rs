@@ -1,5 +1,4 @@
-//! What the record counts and times, against what the server itself counted and
-//! delayed.
+//! The counts and times in the record, compared with the counts and delays of the server.
 
 use crate::load_guard::{alone, valid, when_quiet};
 use crate::second_client::{assert_empty, serve};
@@ -10,15 +9,15 @@ use filermark_server::{Procedure, RunningServer, ServerOptions, ServerStats};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// What a server has counted at moments of a run, and renewals of the marker that may have
-/// been made meanwhile.
+/// The counts of a server at moments of a run, and the renewals of the marker that may have been
+/// made meanwhile.
 struct Watched {
     seen: Vec<ServerStats>,
     heartbeats: u64,
 }
 
-/// Runs a sweep of one point that keeps its file set, so that RUN is the last
-/// thing that happens; gives every count of the server that was seen on the way.
+/// Runs a sweep of one point that keeps its file set, so that RUN is the last phase; returns all
+/// counts of the server that were seen meanwhile.
 fn run_and_watch(sweep: &Sweep, server: &RunningServer) -> (crate::sweep::Ended, Watched) {
     let began = Instant::now();
     let mut seen = vec![ServerStats::default()];
@@ -34,13 +33,13 @@ fn run_and_watch(sweep: &Sweep, server: &RunningServer) -> (crate::sweep::Ended,
         }
     });
     assert!(ended.is_complete(), "{}", ended.stderr);
-    // The last one is that of the end of the run.
+    // The last count is that at the end of the run.
     let heartbeats = began.elapsed().as_secs() / HEARTBEAT.as_secs() + 1;
     (ended, Watched { seen, heartbeats })
 }
 
-/// Calls by which an agent renews its marker once, also when the run ends, at most: it looks
-/// for the run's directory and for the marker, reads it and writes it.
+/// The most calls for one renewal of the marker, also at the end of the run: the agent looks up
+/// the run's directory and the marker, reads it and writes it.
 pub const HEARTBEAT_CALLS: [(Procedure, u64); 3] = [
     (Procedure::Lookup, 2),
     (Procedure::Read, 1),
@@ -56,10 +55,10 @@ fn counted(counters: &BTreeMap<String, u64>) -> [u64; 22] {
     counts
 }
 
-/// Between INIT and RUN the server is left alone for a tenth of a second, and after RUN
-/// until the directory is given back. Between two such moments it must have seen what
-/// the record says, call for call. Beside them there may be the calls that renew the marker:
-/// one for each heartbeat, and the last one, if it was not read before.
+/// Between INIT and RUN the server gets no calls for a tenth of a second, and none after RUN until
+/// the directory is released. Between two such moments it must have received exactly the calls in
+/// the record, and in addition the calls that renew the marker: one renewal for each heartbeat,
+/// and the last one, if its counts were not read before.
 #[track_caller]
 fn assert_counted(ours: [u64; 22], Watched { seen, heartbeats }: &Watched) {
     let mut beside = [0; 22];
@@ -91,7 +90,7 @@ fn alone_the_record_counts_exactly_the_calls_that_the_server_saw() {
     when_quiet(|| count_calls("nfs3-2001"));
 }
 
-/// Judges what is exact; gives what depends on how fast the machine is.
+/// Checks what is exact; returns what depends on the speed of the machine.
 fn count_calls(benchmark: &str) -> Result<(), String> {
     let server = serve(ServerOptions {
         unstable: "on".parse().expect("a fault"),
@@ -105,9 +104,9 @@ fn count_calls(benchmark: &str) -> Result<(), String> {
     let stats = ended.point(1).stats.expect("figures");
     let ours = counted(&stats.counters);
     assert_counted(ours, &seen);
-    // Each physical operation that an op is credited with is one of these calls. The
-    // others: COMMITs of what was written, which no op is credited with, preparations, and what ended
-    // behind the window's end, which a shard of a busy machine may see late.
+    // Each physical operation is one of these calls. The other calls: COMMITs of written data, which
+    // belong to no operation, preparations, and calls that ended after the window, which a shard of
+    // a busy machine may see late.
     let calls: u64 = ours.iter().sum();
     let written = stats.counters.get("write_commits").copied().unwrap_or(0);
     assert!(written > 0, "{:?}", stats.counters);
@@ -125,7 +124,7 @@ fn alone_every_operation_of_a_mix_is_executed() {
     when_quiet(execute_all);
 }
 
-/// Judges what is exact; gives what a machine that is too slow leaves out.
+/// Checks what is exact; returns what a machine that is too slow does not do.
 fn execute_all() -> Result<(), String> {
     let server = serve(ServerOptions::default());
     let mut mix = String::from("SFS MIXFILE VERSION 2\n# all that NFSv3 has\n");
@@ -184,9 +183,9 @@ fn alone_the_mix_and_the_rate_are_kept() {
     });
 }
 
-/// Service times against the delay that was injected. The server holds every reply
-/// back for the delay (its own tests see to that); what the record has more is the
-/// way there and back and two wake-ups, and it never has less.
+/// Service times compared with the injected delay. The server delays every reply by this time (its
+/// own tests check that); the record has in addition the round trip and two wake-ups, and never
+/// less.
 #[test]
 fn alone_an_injected_delay_is_the_service_time() {
     let _turn = alone();

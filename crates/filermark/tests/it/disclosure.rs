@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// The smallest PNG there is: one pixel.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\xdac\xfc\xcf\xc0P\x0f\0\x04\x85\x01\x80\x84\xa9\x8c!\0\0\0\0IEND\xaeB`\x82";
 
-/// A complete submission, with a diagram beside it.
+/// A complete submission, with a diagram in its directory.
 fn example(dir: &Path) {
     let free = "All of <b>it</b>.<ul><li>one<li>two</ul>";
     let document = submissions::example(&records::record(), free, "Acme");
@@ -30,7 +30,7 @@ fn run(dir: &Path, args: &[&str]) -> (String, String, i32) {
     )
 }
 
-/// Scenario 4, examples 1 and 2: "Creating example.html", and example.png beside it.
+/// Scenario 4, examples 1 and 2: "Creating example.html", and example.png in the same directory.
 #[test]
 fn scenario_4_a_submission_becomes_a_page_and_a_text() {
     let dir = TempDir::new().expect("a directory");
@@ -118,7 +118,7 @@ fn summary_files_of_others_give_points_peak_and_ort() {
     assert!(code == 2 && err.contains("filermark subedit"), "{err}");
 }
 
-/// A word on every input that cannot be used, with file and line, and nothing written.
+/// A message for every input that cannot be used, with file and line, and no file written.
 #[test]
 fn what_cannot_be_read_is_reported_with_its_line() {
     let dir = TempDir::new().expect("a directory");
@@ -163,7 +163,7 @@ fn what_cannot_be_read_is_reported_with_its_line() {
         assert!(err.contains(what), "{name}: {err}");
         assert!(!dir.path().join("out.txt").exists(), "{name}");
     }
-    // A missing diagram is reported; the report is made all the same, and states it.
+    // A missing diagram is reported; the report is still made, and states it.
     example(dir.path());
     fs::remove_file(dir.path().join("rack.png")).expect("the diagram");
     let (_, err, code) = run(dir.path(), &["report", "-o", "example.html", "example.xml"]);

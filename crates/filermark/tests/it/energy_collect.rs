@@ -1,5 +1,4 @@
-//! `energy collect`: what a real switch reports, what the kernel counts, and what is left
-//! when something goes wrong.
+//! `energy collect`: the counters of a real switch, those of the kernel, and the log after errors.
 
 use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Sweep};
@@ -31,7 +30,7 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A program that goes on; killed when it is dropped.
+/// A running program; killed when it is dropped.
 pub struct Going {
     child: Child,
     stdout: ChildStdout,
@@ -70,7 +69,7 @@ impl Going {
         (going, address.parse().expect("an address"))
     }
 
-    /// What follows these words in what it says.
+    /// What follows this text in its output.
     pub fn wait_for_text(&self, words: &str) -> String {
         wait_for(words, || {
             let output_text = self.output_text.lock().expect("no panic");
@@ -134,9 +133,9 @@ pub fn now() -> f64 {
     filermark_results::Timestamp::now().unix_seconds()
 }
 
-/// Makes load between quiet times while it is collected, and compares the bytes of both
-/// ports with the kernel's. The two need not agree with each other: the switch's datapath
-/// loses packets when it gets no processor. Gives the product.
+/// Makes load between idle times during a collection, and compares the bytes of both ports with
+/// those of the kernel. The two ports need not agree: the switch's datapath loses packets when it
+/// gets no processor. Returns the product.
 fn compare(switch: &Switch, load: impl FnOnce()) -> String {
     let dir = tempfile::tempdir().expect("a directory");
     let log = dir.path().join(LOG);
@@ -162,7 +161,7 @@ fn compare(switch: &Switch, load: impl FnOnce()) -> String {
     let (before, begin) = (counts(), now());
     load();
     let after = counts();
-    // An agent may hold back what it has read for a second.
+    // An agent may delay its counters by a second.
     later_than(now() + 1.1);
     collect.signal(Signal::INT);
     let (code, product) = collect.end();
@@ -170,7 +169,7 @@ fn compare(switch: &Switch, load: impl FnOnce()) -> String {
     let lines = lines(&log);
     assert!(matches!(lines.last(), Some(LogLine::End(_))));
     for (at, index) in [index, other].into_iter().enumerate() {
-        // All intervals that end after the beginning: what is in them before it is quiet.
+        // All intervals that end after the beginning: before that there was no load.
         let its = samples(&lines, index);
         let its = its.iter().filter(|(end, _)| *end > begin);
         let report_text: u64 = its.map(|(_, s)| s.bytes().expect("both ways")).sum();
@@ -207,7 +206,7 @@ fn a_transfer_through_a_switch_is_what_the_kernel_counts() {
     assert_eq!(product["simulated"], false);
 }
 
-/// Sends so many bytes from the client to the server.
+/// Sends this number of bytes from the client to the server.
 fn transfer(switch: &Switch, address: SocketAddr, size: usize) {
     let listener = switch.run(Switch::SERVER, || TcpListener::bind(address));
     let listener = listener.expect("the host").expect("a port");
@@ -253,7 +252,7 @@ fn a_run_through_a_switch_is_what_the_kernel_counts() {
     });
 }
 
-/// The head of a datagram without samples.
+/// The header of a datagram without samples.
 fn datagram(sequence: u32) -> Vec<u8> {
     let words = [5, 1, 0x0a00_00f8, 0, sequence, sequence * 1000, 0];
     words
@@ -262,7 +261,7 @@ fn datagram(sequence: u32) -> Vec<u8> {
         .collect()
 }
 
-/// One with counters of so many interfaces.
+/// A datagram with counters of this number of interfaces.
 fn counters(sequence: u32, ports: u32) -> Vec<u8> {
     let mut words = vec![5, 1, 0x0a00_00f8, 0, sequence, sequence * 1000, ports];
     for port in 1..=ports {
@@ -297,7 +296,7 @@ fn a_killed_collection_leaves_all_but_its_last_second() {
     let log = dir.path().join(LOG);
     let sender = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let mut sequence = 0;
-    // Until there are several lines of traffic, and one more on the way.
+    // Until there are several lines of traffic, and another one is due.
     wait_for("traffic in the log", || {
         sequence += 1;
         sender
@@ -434,7 +433,7 @@ fn what_cannot_be_collected_is_refused_in_words() {
         );
         assert!(output.stdout.is_empty());
     }
-    // What does not answer says what to try; its name stands there once.
+    // The message about a source without an answer states what to try; its name is there once.
     std::fs::write(
         dir.path().join("energy.toml"),
         "[[meter]]\nat = \"scpi://127.0.0.1:1\"\n",
@@ -516,7 +515,7 @@ fn the_clock_of_the_prime_is_asked() {
         _ => None,
     });
     let facts = facts.expect("a source");
-    // It is the same clock.
+    // Both use the same clock.
     let bound = facts.bound_s.expect("a bound");
     assert!((1.0..1.5).contains(&bound), "{facts:?}");
     assert!(facts.offset_s.abs() <= bound - 1.0 + 1e-5, "{facts:?}");

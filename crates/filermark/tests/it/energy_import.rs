@@ -1,4 +1,4 @@
-//! `energy import`: what its user sees, and what is on the disk afterwards.
+//! `energy import`: its output, and the files afterwards.
 
 use crate::{filermark, stderr_text};
 use filermark_energy_data::log::{Log, LogLine};
@@ -16,7 +16,7 @@ fn lab() -> tempfile::TempDir {
     fs::write(dir.path().join("sflowdata.txt"), SFLOW).expect("written");
     fs::write(dir.path().join("wt.csv"), POWER).expect("written");
     fs::write(dir.path().join("lab.pcap"), CAPTURE).expect("written");
-    fs::write(dir.path().join("room.csv"), SPACE).expect("written");
+    fs::write(dir.path().join("climate.csv"), SPACE).expect("written");
     dir
 }
 
@@ -54,7 +54,7 @@ fn the_trainings_files_become_a_log() {
             "--power",
             "wt.csv",
             "--environment",
-            "room.csv",
+            "climate.csv",
             "--pcap",
             "lab.pcap",
             "--zone",
@@ -72,7 +72,7 @@ fn the_trainings_files_become_a_log() {
         "    10.0.0.248/24 ",
         "lab.pcap: capture, source 1\n",
         "wt.csv: WTViewer table, source 2\n    4 good, 0 bad\n    from 2018-02-27 23:18:33 UTC to 2018-02-27 23:18:48 UTC\n    power_w = WT1:P-1\n",
-        "room.csv: table, source 3\n    2 good, 0 bad\n",
+        "climate.csv: table, source 3\n    2 good, 0 bad\n",
         "    temperature_c = Temp (°C)\n",
         "lab.energy.jsonl is written\n",
     ] {
@@ -104,7 +104,7 @@ fn the_trainings_files_become_a_log() {
             _ => {}
         }
     }
-    assert_eq!(sources, ["sflowdata", "lab", "wt", "room"]);
+    assert_eq!(sources, ["sflowdata", "lab", "wt", "climate"]);
     let Some(LogLine::End(end)) = lines.last() else {
         panic!("{:?}", lines.last());
     };
@@ -114,7 +114,7 @@ fn the_trainings_files_become_a_log() {
 }
 
 #[test]
-fn the_same_for_programs() {
+fn the_json_output_has_the_same_values() {
     let dir = lab();
     let args = [
         "--sflowtool",
@@ -150,7 +150,7 @@ fn an_older_log_stays_unless_it_is_forced() {
     );
     assert_eq!(fs::read(&log).expect("there"), b"older");
     let before = names(dir.path());
-    // A file that fails in its middle does not touch it either, forced or not.
+    // A file with an error in the middle does not change it either, forced or not.
     let bad = import(
         dir.path(),
         &[
@@ -226,7 +226,7 @@ fn what_cannot_be_is_refused_in_words() {
                 "--power",
                 "wt.csv",
                 "--environment",
-                "room.csv",
+                "climate.csv",
                 "--columns",
                 "date=1",
             ],

@@ -1,4 +1,4 @@
-//! `energy reduce`: what it prints and writes, and what it refuses.
+//! `energy reduce`: its output and files, and what it refuses.
 
 use crate::{filermark, stderr_text};
 use std::fmt::Write as _;
@@ -183,7 +183,7 @@ fn a_worksheet_can_be_filled_and_three_digits_of_power_are_made_up_for() {
     go(
         "energy merge sfslog.txt lab.energy.jsonl --zone America/Denver --energy energy.toml -o m.jsonl --csv samples.csv",
     );
-    // All columns stay as they were read.
+    // All columns are as they were read.
     let samples = std::fs::read_to_string(at("samples.csv")).expect("there");
     let in_run = |quantity: &str, value: &str| {
         let row = |line: &&str| {
@@ -224,7 +224,7 @@ fn a_worksheet_can_be_filled_and_three_digits_of_power_are_made_up_for() {
     let power = &run["points"][0]["power_w"];
     let watts = |what: &str| power[what].as_f64().expect("a figure");
     assert!((watts("mean") - 1509.85).abs() < 0.05, "{power}");
-    // Nothing of what lies around RUN, to the watt.
+    // Nothing outside of RUN is included, to the watt.
     assert!(watts("max") - watts("min") < 0.01, "{power}");
     assert!(watts("coverage") > 0.999, "{power}");
 }

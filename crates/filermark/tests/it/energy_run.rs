@@ -1,5 +1,5 @@
-//! `run --energy`: a sweep through a switch with a made-up meter, to the report; and the
-//! suite of several.
+//! `run --energy`: a sweep through a switch with a simulated meter, up to the report; and suites
+//! of several runs.
 
 use crate::energy_collect::{Going, lines, now, samples, serve_on, switch, wait_for};
 use crate::load_guard::beside_others;
@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What is collected: a meter whose figure follows the traffic, and the inlet.
+/// The sources: a meter whose value follows the traffic, and the inlet temperature.
 fn setup(ports: &str) -> String {
     format!(
         "drives = 24\nraw_capacity_gb = 48000\nidle = \"3s\"\ninterval = \"250ms\"\n\
@@ -37,7 +37,7 @@ fn watch(switch: &Switch, stop: &AtomicBool) -> Vec<(f64, f64)> {
     seen
 }
 
-/// What the kernel had counted at a moment.
+/// The kernel's count at a moment.
 fn counted(seen: &[(f64, f64)], at: f64) -> f64 {
     let pair = seen
         .windows(2)
@@ -98,7 +98,7 @@ fn a_sweep_through_a_switch_leaves_an_efficiency_report() {
     assert!(page.contains("SIMULATED FIGURES") || page.contains("simulated figures"));
 }
 
-/// sFlow's bytes of all intervals that lie in a RUN, against the kernel's.
+/// Compares sFlow's bytes of all intervals in a RUN with the kernel's.
 fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
     let lines = lines(merged);
     let runs: Vec<(f64, f64)> = lines
@@ -130,8 +130,8 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
             apart * 100.0,
             covered * 100.0
         );
-        // A reading that is late by a tenth of a second on a busy machine is 1 % of such a
-        // short time; over both RUNs it evens out.
+        // On a busy machine a reading may be late by a tenth of a second, 1 % of such a short time;
+        // over both RUNs the errors cancel out.
         assert!(apart.abs() < 0.03, "{apart}");
         assert!(covered > 0.8, "{covered}");
         (reported_by_all, counted_by_all) = (
@@ -143,7 +143,7 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
     assert!(apart.abs() < 0.01, "{apart}");
 }
 
-/// The figures of the reduction hang together.
+/// Asserts that the figures of the reduction are consistent.
 fn reduced(merged: &Path) {
     let paths = [merged.to_owned()];
     let reduction = reduce_files(&paths, &ReduceOptions::default()).expect("a reduction");
@@ -151,7 +151,7 @@ fn reduced(merged: &Path) {
     assert!(run.simulated && reduction.simulated);
     assert_eq!(run.traffic_from, TrafficFrom::Sflow);
     assert_eq!(run.drives, Some(24));
-    // The best is the second one, unless a busy machine kept it from its rate.
+    // The best is the second one, unless it missed its rate on a busy machine.
     let second_counts = run.points[1].valid != Some(false);
     if let Some(best) = run.best {
         assert_eq!(best, usize::from(second_counts));
@@ -161,7 +161,7 @@ fn reduced(merged: &Path) {
     for point in &run.points {
         let traffic = point.traffic_mib_per_s.expect("traffic").mean;
         let power = point.power_w.expect("power").mean;
-        // The meter is made up of the traffic, a moment later.
+        // The value of the meter follows the traffic with a delay.
         assert!(
             (power - 200.0 - 2.0 * traffic).abs() < 0.1 * traffic + 2.0,
             "{point:?}"
@@ -205,7 +205,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     for name in ["one.merged.jsonl", "two.merged.jsonl", "suite.energy.html"] {
         assert!(result.join(name).exists(), "{name}");
     }
-    // The second is cut before its load point was measured.
+    // The second is interrupted before its load point was measured.
     let record = result.join("two.run.jsonl");
     let text = std::fs::read_to_string(&record).expect("a record");
     let cut: Vec<&str> = text.lines().collect();
@@ -282,7 +282,7 @@ fn a_suite_goes_on_where_it_was_cut() {
         "{}",
         stderr_text(&zone)
     );
-    // What is missing of a run that is done is made again, and missed where it cannot be.
+    // Missing files of a completed run are made again, and reported if that is not possible.
     std::fs::remove_file(result.join("one.merged.jsonl")).expect("removed");
     let again = suite(&[]);
     assert!(again.status.success(), "{}", stderr_text(&again));
@@ -303,7 +303,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     let other = suite(&[]);
     assert_eq!(other.status.code(), Some(2), "{}", stderr_text(&other));
     assert!(String::from_utf8_lossy(&other.stderr).contains("another plan"));
-    // Unless it never came to a load point.
+    // Unless it never reached a load point.
     std::fs::write(&record, cut[0].to_owned() + "\n").expect("written");
     let failed = suite(&["--dry-run"]);
     let text = String::from_utf8_lossy(&failed.stdout).into_owned();
@@ -342,8 +342,8 @@ pub fn points_of(record: &Path) -> usize {
         .count()
 }
 
-/// A suite of one workload in this directory, which is cut by a signal as soon as its
-/// record has so many load points.
+/// A suite of one workload in this directory, which a signal ends as soon as its record has this
+/// number of load points.
 fn cut_suite(dir: &Path, points: usize, signal: Signal) {
     let mut suite = Command::new(PROGRAM);
     let args = ["energy", "suite", "sfs_rc_one", "--energy", "energy.toml"];
@@ -380,7 +380,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     let measured_first = points_of(&record);
     assert!((1..5).contains(&measured_first), "{measured_first}");
 
-    // It does not go on where anything has changed, and nothing is touched then.
+    // It is not resumed if anything has changed, and then no file is changed.
     let refused = |what: &str| {
         let output = suite(&[]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
@@ -409,7 +409,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
         "{}",
         stderr_text(&output)
     );
-    // Hosts are looked at when they are there; the record stays as it was.
+    // Hosts are compared when they are connected; the record is unchanged.
     let host = first
         .split_once("\"cpu_model\":\"")
         .expect("an environment")
@@ -430,7 +430,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     );
     assert_eq!(std::fs::read_to_string(&record).expect("a record"), other);
     std::fs::write(&record, &first).expect("written");
-    // What was collected beside a piece that did not begin belongs to nothing.
+    // Data that was collected for a piece that did not begin is not used.
     assert!(!result.join("one.energy.2.jsonl").exists());
     assert!(!result.join("one.merged.jsonl").exists());
 
@@ -459,7 +459,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
         pieces[0] == measured_first && pieces[1] > pieces[0],
         "{pieces:?}"
     );
-    // The monitor's calls are numbered on, and what it printed before is kept.
+    // The numbers of the monitor's calls continue, and its earlier output is kept.
     let calls: Vec<u32> = read.scripts.iter().filter_map(|s| s.call).collect();
     assert!(calls.len() >= 5, "{calls:?}");
     assert!(calls.is_sorted_by(|a, b| a < b), "{calls:?}");
@@ -484,13 +484,13 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
         "{}",
         String::from_utf8_lossy(&checked.stdout)
     );
-    // The finding cannot be taken away.
+    // The finding cannot be removed.
     let hidden = text.replace("measured in 3 pieces", "measured in 1 pieces");
     write("other.run.jsonl", &hidden);
     let checked = filermark(dir.path(), &["verify", "other.run.jsonl"]);
     assert_eq!(checked.status.code(), Some(1));
 
-    // Power was measured beside every piece.
+    // Power was measured during every piece.
     assert!(result.join("one.energy.3.jsonl").exists());
     assert!(!result.join("one.energy.4.jsonl").exists());
     let merged = [result.join("one.merged.jsonl")];

@@ -1,4 +1,4 @@
-//! `--events`: what other programs read of a run, and that they cannot disturb it.
+//! `--events`: the events of a run for other programs, which cannot disturb it.
 
 use crate::load_guard::beside_others;
 use crate::second_client::{Peek, assert_empty, serve};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const SCHEMA: &str = include_str!("../../schema/events-v1.json");
 
-/// The lines, each held against the published schema.
+/// The lines, each checked against the published schema.
 fn checked(text: &str) -> Vec<Value> {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
@@ -102,7 +102,7 @@ fn the_events_of_a_run_agree_with_its_record() {
         all.map(move |i| (Some(number), Some(i.second), Some(i.success_count)))
     });
     let mut kept: Vec<_> = intervals.collect();
-    // The end of RUN may have operations behind it, in a second of their own.
+    // Operations may end after RUN, in an additional second.
     kept.retain(|(_, second, _)| second.is_some_and(|s| s < 2));
     let report_text: Vec<_> = report_text
         .into_iter()
@@ -173,11 +173,11 @@ fn a_run_that_fails_or_is_interrupted_reports_it() {
         (&"interrupted".into(), &130.into())
     );
     assert_eq!(of_type(&events, "point_ended")[0]["verdict"], "FAILED");
-    // The same suffix again is refused, and the events of this run stay.
+    // The same suffix again is refused, and the events of this run are kept.
     sweep.fail(2).assert_sentence(&["exists already"]);
     assert_eq!(read(&sweep.dir().join("events")), events);
-    // A run that was refused by the server's directory has no record of its own, where an
-    // earlier one has left files.
+    // A run that was refused because of the server's directory has no record if an earlier one
+    // has left files.
     std::fs::remove_file(sweep.result("s.run.jsonl")).expect("moved away");
     let mut peek = Peek::into(&server);
     peek.make_dir("filermark.s");
@@ -206,7 +206,7 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
     assert_eq!(checked(&line)[0]["type"], "run_began");
     let ended = started.wait();
     assert!(ended.is_complete(), "{}", ended.stderr);
-    let report_text = ended.stderr.matches("the reader has gone").count();
+    let report_text = ended.stderr.matches("the reader has closed it").count();
     assert_eq!(report_text, 1, "{}", ended.stderr);
     assert_empty(&server);
 }

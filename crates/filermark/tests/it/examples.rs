@@ -1,5 +1,5 @@
-//! The shipped examples (examples/submission, after the list of manual M, 5.1.3) are what
-//! the program makes of the shipped inputs. UPDATE_GOLDEN=1 makes them anew.
+//! The shipped examples (examples/submission, from the list of manual M, 5.1.3) are what the
+//! program makes from the shipped inputs. UPDATE_GOLDEN=1 makes them again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn the_shipped_examples_are_what_the_program_makes() {
             dir.path(),
             &["subedit", "-b", "-o", "sub.xml", "-i", form, summary, rc],
         );
-        // The pages are those of the submission alone, as the seed's: small.
+        // The pages are those of the submission alone: small, as those of the seed.
         fs::remove_file(at(record)).expect(record);
         let mut made = vec![
             (format!("{name}.txt"), vec!["-f", "text"]),

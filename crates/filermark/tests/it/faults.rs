@@ -1,4 +1,4 @@
-//! A server that misbehaves in known amounts: what the program makes of it.
+//! A server with a known number of faults, and how the program handles them.
 
 use crate::load_guard::beside_others;
 use crate::second_client::{Peek, assert_empty, serve};
@@ -22,7 +22,7 @@ fn without_errors(point: &PointRecord) {
 #[test]
 fn injected_errors_are_counted_and_the_point_does_not_count() {
     let _turn = beside_others();
-    // Nothing but the mix asks for ACCESS.
+    // Only operations of the mix call ACCESS.
     let errors = "ACCESS=NFS3ERR_SERVERFAULT@50%".parse().expect("a fault");
     let server = serve(ServerOptions {
         errors,
@@ -54,7 +54,7 @@ fn injected_errors_are_counted_and_the_point_does_not_count() {
     }
     let json = ended.json();
     assert_eq!(json["points"][0]["valid"], false);
-    // No load point counts: the exit code says so, and every output the same word.
+    // No load point counts: the exit code and every output state that.
     assert_eq!((ended.code, &json["verdict"]), (4, &"INVALID".into()));
     assert_eq!(json["points"][0]["error_count"], counted);
     assert_empty(&server);
@@ -77,7 +77,7 @@ fn unstable_writes_are_committed_and_the_commits_counted_apart() {
         "COMMIT is not in the mix"
     );
     let (commits, calls) = (ended.counter("COMMIT"), ended.counter("WRITE"));
-    // They gather; each proc has some left when RUN ends.
+    // Each proc has some left when RUN ends.
     assert!(commits > 0 && commits <= calls, "{commits} of {calls}");
     assert_eq!(ended.counter("write_commits"), commits);
     assert!(ended.counter("end_commits") > 0);
@@ -86,7 +86,7 @@ fn unstable_writes_are_committed_and_the_commits_counted_apart() {
         credited >= writes.success_count && credited <= calls,
         "{credited} of {calls}"
     );
-    // A server that writes at once is asked for none.
+    // A server that writes stable data gets none.
     let server = serve(ServerOptions::default());
     let ended = Sweep::on(&server).set("LOAD", 400).succeed();
     assert_eq!(ended.counter("COMMIT"), 0);
@@ -105,7 +105,7 @@ fn a_changed_write_verifier_makes_the_writes_go_again() {
         .set("LOAD", 800)
         .set("RUNTIME", 2)
         .set("VERIFY", "on")
-        // More WRITEs under way than lie between two verifiers could never be done.
+        // With more WRITEs under way than between two verifiers, the writes would never succeed.
         .set("SHARDS", 1)
         .set("INIT_WINDOW", 1);
     let ended = sweep.succeed();
@@ -125,8 +125,8 @@ fn a_changed_write_verifier_makes_the_writes_go_again() {
     assert_empty(&server);
 }
 
-/// A server that really loses what was not committed: whatever is read is what was written,
-/// and in the end nothing is missing.
+/// A server that loses data that was not committed: reads return what was written, and in the end
+/// no data is missing.
 #[test]
 fn a_server_that_loses_what_was_not_committed_gets_it_again() {
     let _turn = beside_others();
@@ -139,7 +139,7 @@ fn a_server_that_loses_what_was_not_committed_gets_it_again() {
         .set("LOAD", 800)
         .set("RUNTIME", 2)
         .set("VERIFY", "on")
-        // As in the test before this one.
+        // As in the previous test.
         .set("SHARDS", 1)
         .set("INIT_WINDOW", 1);
     let ended = sweep.succeed();
@@ -150,7 +150,7 @@ fn a_server_that_loses_what_was_not_committed_gets_it_again() {
     for never in ["uncommitted_writes", "verify_errors", "early_eofs"] {
         assert_eq!(ended.counter(never), 0, "{never}");
     }
-    // One thread makes the load: it sees each change once.
+    // A single thread makes the load: it sees each change once.
     assert!(ended.counter("verifier_changes") <= server.stats().verifier_changes);
     assert_empty(&server);
 }
@@ -262,11 +262,11 @@ fn other_data_than_was_written_is_noticed() {
         .iter()
         .filter(|f| !f.ends_with('/') && !f.contains("/."))
     {
-        // Only what has data, and none of it may be longer afterwards.
+        // Only files with data, and none may be longer afterwards.
         let Some(size) = peek.size(path).filter(|size| *size >= 1024) else {
             continue;
         };
-        // With few files one of them may be large: whatever is read of it has to be hit.
+        // With few files one of them may be large: every read of it has to be affected.
         let mut at = 8;
         let mut exists = true;
         while exists && at + 8 < size {
@@ -291,8 +291,8 @@ fn other_data_than_was_written_is_noticed() {
     assert_empty(&server);
 }
 
-/// Claim, renewal and CLEANUP read the marker and the owner files: one failure of a READ
-/// is not the end of any of them.
+/// Claim, renewal and CLEANUP read the marker and the owner files: a single failure of a READ
+/// ends none of them.
 #[test]
 fn a_read_of_the_marker_that_fails_once_is_tried_again() {
     let _turn = beside_others();
@@ -301,14 +301,14 @@ fn a_read_of_the_marker_that_fails_once_is_tried_again() {
         errors,
         ..ServerOptions::default()
     });
-    // The mix reads too: no point counts.
+    // Reads of the mix fail, too: no point counts.
     let ended = Sweep::on(&server).fail(4);
     let end = ended.record().end.expect("an end");
     let left = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
     assert!(left.is_none(), "{left:?}");
     assert_empty(&server);
-    // The same for what is left by a run that was kept. `stop` ends all agents of its
-    // suffix on this host: no other test has this one.
+    // Leftovers of a kept run are read in the same way. `stop` ends all agents of its suffix on
+    // this host: no other test has this one.
     let kept = Sweep::on(&server).suffix(&format!("reads-{}", std::process::id()));
     kept.clone().set("KEEP", "on").fail(4);
     let stopped = kept.command("stop").arg("--force").succeed();
@@ -329,6 +329,6 @@ fn a_read_of_the_marker_that_always_fails_is_reported_with_file_procedure_and_st
         "the server answered NFS3ERR_IO to READ, 6 times in a row",
         "127.0.0.1:/export/filermark.s, with this run's .filermark-owner, may stay: `filermark stop` removes it",
     ]);
-    // The marker is read back, and looked at before anything is removed.
+    // The marker is read back, and read again before anything is removed.
     assert_eq!(server.stats().errors_injected, 2 * 6);
 }

@@ -1,7 +1,8 @@
-//! Foreign objects in what a run has left, at every level of it: links, hard links, files,
-//! directories with names of the layout, another run's, other file systems. The next run finds a
-//! directory of a proc in its way, removes what is its own around it and ends; nothing of others
-//! changes, and what stays is named in the record, with the command that removes what is the run's.
+//! Foreign objects at every level of the files that a run has left: links, hard links, files,
+//! directories with names of the layout, directories of another run, other file systems. The next
+//! run finds a foreign directory in the place of a proc's, removes its own files and ends. Foreign
+//! objects do not change, and what remains is named in the record, with the command that removes
+//! the run's files.
 
 use crate::load_guard::beside_others;
 use crate::smb::{ProtocolCase, samba};
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const OWNER: &str = ".filermark-owner";
-/// A foreign directory beside those of runs. It looks like a proc's inside.
+/// A foreign directory next to those of runs. Its contents look like those of a proc's directory.
 const THEIRS: &str = "foreign-dir";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,13 +29,13 @@ enum What {
     File,
     /// A directory with a file in it, without an owner file.
     Dir,
-    /// The same with the owner file of another run.
+    /// A directory with the owner file of another run.
     Owned,
     /// A symbolic link to a foreign directory.
     Link,
-    /// A second name of a foreign file, which a run would not give.
+    /// A hard link to a foreign file, with a name that runs do not use.
     Hard,
-    /// One that a run would give: the name goes, the file stays.
+    /// A hard link with a name that runs use: the name is removed, the file stays.
     HardOfLayout,
     /// Another file system with a file in it.
     Mount,
@@ -42,7 +43,7 @@ enum What {
 
 use What::{Dir, File, Hard, HardOfLayout, Link, Mount, Owned};
 
-/// What is put into the directories of one level.
+/// The objects in the directories of one level.
 type Row = &'static [(&'static str, What)];
 
 const IN_RUN_DIR: Row = &[
@@ -90,15 +91,15 @@ fn suffix(target: &str) -> String {
 /// Makes a file system at a path below the place, with these files in it.
 type Mounter<'a> = &'a dyn Fn(&str, &[(String, String)]);
 
-/// Where a target's runs work, and how they are made.
+/// The directory of a target's runs, and how they are started.
 struct TargetSetup<'a> {
     place: TargetDir,
     sweep: Sweep,
     /// `None`: the target can have no other file system inside.
     mount: Option<Mounter<'a>>,
-    /// The target can recognize another file system: what is in it may look like the run's own.
+    /// The target can recognize another file system: its contents may look like the run's own.
     reports_mounts: bool,
-    /// What the file systems inside have been asked for so far, in requests.
+    /// The number of requests to the inner file systems.
     asked: &'a dyn Fn() -> u64,
     has_links: bool,
 }
@@ -144,8 +145,8 @@ impl TargetSetup<'_> {
         files
     }
 
-    /// Plants everything that the target can have; the paths of what has to stay, and of
-    /// what may go.
+    /// Makes all objects that the target can have; returns the paths of those that have to stay, and
+    /// of those that may be removed.
     fn plant(&self, ours: &str) -> (Vec<String>, Vec<String>) {
         let (mut stay, mut go) = (Vec::new(), Vec::new());
         for (dir, row) in levels(&self.place.tree(), ours) {
@@ -185,8 +186,7 @@ impl TargetSetup<'_> {
     }
 }
 
-/// Whether something is below one of these paths, or one of them, or is what has to stay
-/// around them.
+/// Whether a path is one of these, or below or above one of them.
 fn is_of_plants(path: &str, stay: &[String]) -> bool {
     let path = path.strip_suffix(&format!("/{OWNER}")).unwrap_or(path);
     let mut plants = stay.iter();
@@ -217,7 +217,7 @@ fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) -> Vec<Strin
             report_text.contains("remove it by hand") && !report_text.contains("filermark stop -"),
             "{report_text}"
         );
-        // With the host, and from the root on.
+        // With the host, as an absolute path.
         let place = report_text
             .strip_prefix("left behind: ")
             .unwrap_or_default();
@@ -267,7 +267,7 @@ fn check(ground: &TargetSetup<'_>) {
     );
     let left = assert_left_behind(&next, ground.sweep.name(), &stay);
     if ground.reports_mounts {
-        // Each was seen to be another file system.
+        // Each was recognized as another file system.
         for plant in stay.iter().filter(|plant| plant.ends_with("80")) {
             let reason = format!("{plant} ({OTHER_FILE_SYSTEM})");
             let is_reported = left.iter().any(|report_text| report_text.contains(&reason));
@@ -278,7 +278,7 @@ fn check(ground: &TargetSetup<'_>) {
     let look = |step: &str, output_text: &str| {
         let after = place.tree();
         for (path, content) in before.iter().filter(|(path, _)| is_of_plants(path, &stay)) {
-            // The marker is another run's by now.
+            // The marker is now that of another run.
             let is_marker = path.ends_with(OWNER) && !path.contains("/p") && !path.contains("/d");
             if is_marker || path.ends_with(OWNER) && !stay.iter().any(|p| path.starts_with(p)) {
                 assert!(
@@ -339,7 +339,7 @@ pub fn mount_space(server: &str, sandbox: &Sandbox) -> PathBuf {
 }
 
 /// Runs a shell script where a server of a sandbox sees its files, at a path of the sandbox
-/// as the host sees it: `$1`. Gives what it printed.
+/// as the host sees it: `$1`. Returns its output.
 fn run_before(
     server: &str,
     sandbox: &Sandbox,
@@ -431,9 +431,9 @@ fn a_mount_in_a_directory_that_ganesha_serves_ends_the_descent() {
     assert_eq!(left, BTreeSet::from(["foreign-inside".to_owned()]));
 }
 
-/// Exports of their own in a run directory: of directories of the same file system, and of
-/// other file systems. NFSv3's LOOKUP leads into the latter, as a kernel's server does with
-/// `crossmnt`: the fsid shows it.
+/// Nested exports in a run directory: of directories of the same file system, and of other file
+/// systems. NFSv3's LOOKUP enters the latter, like a kernel's server with `crossmnt`: the fsid
+/// shows it.
 #[test]
 fn over_nfs_in_ganesha_with_nested_exports() {
     let _turn = beside_others();
@@ -446,7 +446,7 @@ fn over_nfs_in_ganesha_with_nested_exports() {
     let mount = |path: &str, files: &[(String, String)]| {
         mount_before(server, sandbox, &top.join(path), files);
         let mut exported = vec![path.to_owned()];
-        // Directories that were planted before.
+        // Directories that were made before.
         exported.extend(
             ["p000078", "p000079"]
                 .iter()
@@ -513,13 +513,13 @@ fn over_smb3_in_samba() {
     in_samba(ProtocolCase::Smb311);
 }
 
-/// What is mounted in a run directory on a mounted file system.
+/// A mount in a run directory on a mounted file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Inner {
     /// A directory of the same file system.
     Bind,
     Tmpfs,
-    /// A FUSE file system, which is not asked for anything: its server may hang.
+    /// A FUSE file system, which must get no requests: its server may hang.
     Fuse,
 }
 

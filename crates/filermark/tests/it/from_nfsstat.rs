@@ -1,4 +1,4 @@
-//! `workload from-nfsstat`: from a server's statistics to a run with their mix.
+//! `workload from-nfsstat`: runs with the mix of a server's statistics.
 
 use crate::load_guard::beside_others;
 use crate::second_client::serve;
@@ -14,16 +14,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// A script takes a second or two; a busy machine takes longer.
+/// A script takes a second or two, longer on a busy machine.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Statistics of a kind, among the fixtures of the crate that reads them.
+/// Statistics from the fixtures of the crate that reads them.
 fn fixture(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/tests/fixtures/nfsstat");
     root.join(name)
 }
 
-/// Runs `workload from-nfsstat`; gives its stdout and its stderr.
+/// Runs `workload from-nfsstat`; returns its stdout and its stderr.
 #[track_caller]
 fn made(dir: &Path, args: &[&str]) -> (String, String) {
     let output = filermark(dir, &[&["workload", "from-nfsstat"], args].concat());
@@ -36,7 +36,7 @@ fn made(dir: &Path, args: &[&str]) -> (String, String) {
     (product, stderr_text(&output))
 }
 
-/// What it says when something is wrong.
+/// Its stderr when it fails.
 #[track_caller]
 fn refused(dir: &Path, args: &[&str]) -> String {
     let output = filermark(dir, &[&["workload", "from-nfsstat"], args].concat());
@@ -59,7 +59,7 @@ fn share(mix: &str, op: &str) -> f64 {
     share.and_then(|s| s.parse().ok()).expect("a share")
 }
 
-/// The operations of a run have the shares that its mix asks for.
+/// Asserts that the operations of a run have the shares of its mix.
 #[track_caller]
 fn assert_mix(ended: &Ended, mix: &str) {
     let stats = ended.point(1).stats.expect("figures");
@@ -71,7 +71,7 @@ fn assert_mix(ended: &Ended, mix: &str) {
             .find(|l| l.starts_with(&format!("{op} ")))
             .map_or(0.0, |_| share(mix, op.name()));
         let done = stats.op(*op).map_or(0, |o| o.success_count) as f64 * 100.0 / all;
-        // Five standard deviations of so many draws.
+        // Five standard deviations of this number of draws.
         let slack = 500.0 * (wanted / 100.0 * (1.0 - wanted / 100.0) / all).sqrt() + 0.2;
         assert!(
             (done - wanted).abs() <= slack,
@@ -111,7 +111,7 @@ fn a_server_is_measured_with_the_mix_of_another() {
         &mix,
     );
 
-    // What that server counted is a mix in its turn, and may be the mix file itself.
+    // The counts of that server are also a mix, and may be the mix file itself.
     let stats = server.stats();
     let counts: String = Procedure::ALL
         .iter()
@@ -165,7 +165,7 @@ fn versions_looks_and_operations_are_chosen() {
     let output_text = refused(dir, &["-", "--since", "-"]);
     assert!(output_text.contains("can be read once"), "{output_text}");
     std::fs::write(dir.join("bytes"), [0xff, 0xfe]).expect("written");
-    assert!(refused(dir, &["bytes"]).contains("bytes: this is no text"));
+    assert!(refused(dir, &["bytes"]).contains("bytes: not UTF-8 text"));
     assert!(refused(dir, &["/dev/zero"]).contains("larger than 2 MiB"));
     std::fs::write(dir.join("words"), "\nnothing to see\n").expect("written");
     assert!(refused(dir, &["words"]).contains("words:2:1: 'nothing to see'"));
@@ -193,14 +193,14 @@ fn statistics_come_through_a_pipe() {
     assert!((share(&mix, "remove") - 19.812).abs() < 1e-9, "{mix}");
 }
 
-/// What the kernel's server says of itself, in every way that it can.
+/// The statistics of the kernel's server, in all forms.
 const LOOKS: [(&str, &str); 3] = [
     ("proc", "cat /proc/net/rpc/nfsd"),
     ("s", "nfsstat -s"),
     ("l", "nfsstat -s -l"),
 ];
 
-/// Takes the looks into the directory of `sweep`, as fixtures where they are renewed.
+/// Copies the statistics into the directory of `sweep`, and into the fixtures if these are renewed.
 fn look(kernel: &mut KernelServer, sweep: &Sweep, version: &str) {
     for (name, script) in LOOKS {
         let output_text = kernel.run(script, LIMIT).expect("a look");
@@ -212,7 +212,7 @@ fn look(kernel: &mut KernelServer, sweep: &Sweep, version: &str) {
     }
 }
 
-/// The shares that are made of a version, which are the same from every look.
+/// The shares of a version, which are the same from all forms of the statistics.
 #[track_caller]
 fn shares(sweep: &Sweep, looks: &str, version: u8) -> (Vec<String>, String) {
     let of = |look: &str| {
@@ -279,7 +279,7 @@ fn a_kernels_own_counters_and_its_nfsstat_agree() {
     }
 }
 
-/// What a user of the mounted file system may do.
+/// Operations on the mounted file system.
 const WORK: &str = "
 set -e
 mkdir d

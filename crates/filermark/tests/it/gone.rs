@@ -1,4 +1,4 @@
-//! A server that goes, fills up or refuses while a run is under way.
+//! A server that stops, fills up or refuses requests during a run.
 
 use crate::load_guard::beside_others;
 use crate::second_client::{assert_empty, serve};
@@ -7,7 +7,7 @@ use filermark_model::Rule;
 use filermark_results::Outcome;
 use filermark_server::ServerOptions;
 
-/// The run failed at its last point, with this in the reason, and says so everywhere.
+/// Asserts that the run failed at its last point, with this in the reason, in all outputs.
 #[track_caller]
 fn assert_failed(ended: &Ended, parts: &[&str]) {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
@@ -26,7 +26,7 @@ fn assert_failed(ended: &Ended, parts: &[&str]) {
                 "{front} lacks the reason"
             );
         }
-        // The page has it with quotes and signs escaped.
+        // In the page, quotes and other characters are escaped.
         let start = reason
             .split(['\'', '"', '<', '>', '&'])
             .next()
@@ -81,7 +81,7 @@ fn a_server_that_stops_in_run_ends_the_sweep_and_keeps_earlier_points() {
             .next()
             .is_some_and(|l| l.contains(" 40 "))
     );
-    // What could not be removed is reported.
+    // Files that could not be removed are reported.
     let end = record.end.expect("an end");
     let left = end
         .findings
@@ -136,7 +136,7 @@ fn a_disk_that_fills_up_ends_the_sweep_and_is_left_clean() {
     let record = ended.record();
     assert_eq!(record.points.len(), 2);
     assert!(record.points[0].measured().is_some());
-    // A warning came beforehand.
+    // There was a warning before.
     assert!(
         ended
             .stderr
@@ -169,13 +169,13 @@ fn a_file_set_that_does_not_fit_is_refused_before_init() {
             "SPACE_CHECK=off",
         ],
     );
-    // The marker is all that was ever written.
+    // Only the marker was written.
     let record = ended.record();
     assert!(record.points.is_empty(), "{:?}", record.points.len());
     assert!(server.stats().nfs[7] < 8, "{:?}", server.stats().nfs);
     assert_empty(&server);
 
-    // The reserve alone is in the way: 1.9 MiB fit 8 MiB, not 8 MiB less 88 %.
+    // It does not fit because of the reserve: 1.9 MiB fit into 8 MiB, but not into 12 % of it.
     let tight = Sweep::on(&server)
         .set("LOAD", 60)
         .set("FILESET_MB_PER_OP", 0.1)
@@ -187,7 +187,7 @@ fn a_file_set_that_does_not_fit_is_refused_before_init() {
 fn a_disk_that_is_full_from_the_start_is_refused() {
     let _turn = beside_others();
     let server = serve(ServerOptions {
-        // The directory and an empty file fit, a block does not.
+        // The directory and an empty file fit, but not a block.
         capacity_bytes: 4096,
         ..ServerOptions::default()
     });

@@ -1,5 +1,5 @@
-//! Historical systems beside a run: `compare --historical` and `report --historical`, with the
-//! shipped table and with the user's own.
+//! Historical systems with a run: `compare --historical` and `report --historical`, with the
+//! built-in table and with the user's own.
 
 use crate::filermark;
 use crate::report::write_record;
@@ -22,7 +22,7 @@ fn run(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     output_text(&filermark(dir, args))
 }
 
-/// What the schema of comparisons says of it.
+/// Errors by the schema of comparisons.
 fn is_described(value: &Value) {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
@@ -40,7 +40,7 @@ const OWN: &str = "format = 1\ntitle = \"Our old filers\"\n[[system]]\nname = \"
     source = \"the invoice\"\n";
 
 #[test]
-fn one_run_stands_beside_systems_of_old_in_every_form() {
+fn one_run_is_shown_with_historical_systems_in_every_form() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
     write_record(&heritage_record(), &dir.join("old.run.jsonl"));
@@ -119,7 +119,7 @@ fn workloads_of_older_generations_state_what_they_are() {
         !out.contains("generation") && out.contains("  lookup           24\n"),
         "{out}"
     );
-    // Names stay in their column.
+    // Names fit into their column.
     let (_, out, _) = run(dir.path(), &["workload", "list"]);
     let lines = out.lines().skip_while(|l| !l.starts_with("CLASSICAL"));
     let starts: Vec<_> = lines
@@ -198,7 +198,7 @@ fn the_page_of_benchmarks_has_the_figures_of_the_definitions() {
     }
 }
 
-/// An rc file per older generation lies in the examples, and is a plan as it stands.
+/// The examples have an rc file for each older generation, which is a valid plan.
 #[test]
 fn the_rc_files_of_the_older_generations_are_plans() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -1,7 +1,7 @@
-//! Servers that do wrong, between `filermark run` and a true server: a matrix of what they do, and of
-//! what has to become of the run. No row may end VALID unless every figure is right.
+//! Faulty servers, by a proxy between `filermark run` and a correct server: a table of faults and
+//! of the required outcomes of the run. No row may end VALID unless every figure is right.
 //!
-//! `nfs` stands before the embedded server, `smb` before Samba.
+//! `nfs` is a proxy of the embedded server, `smb` of Samba.
 
 mod nfs;
 mod nfs_data;
@@ -15,43 +15,42 @@ use filermark_results::{Outcome, RunRecord};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many rows run beside each other; each makes little load and waits for most of its time.
+/// How many rows run at the same time; each makes little load and waits for most of its time.
 const BESIDE: usize = 8;
 
-/// Long enough for some operations of every kind, also on such a machine.
+/// Long enough for some operations of every kind, also on a busy machine.
 const RUNTIME_SECS: u64 = 3;
 
-/// When a server begins to do wrong.
+/// When the faults begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
     /// With its first reply.
     AtOnce,
-    /// In INIT, once some objects are made.
+    /// In INIT, after some objects were made.
     InInit,
     /// In RUN.
     InRun,
 }
 
-/// What has to become of a run.
+/// The required outcome of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Expect {
-    /// VALID, and the counts are those of the proxy. (A busy machine may make the point INVALID by
-    /// rules on the generator alone; these are left out of account.)
+    /// VALID, and the counts are those of the proxy. (On a busy machine the point may be INVALID by
+    /// rules about the generator; these are ignored.)
     Right,
-    /// Right, or reported by one of these rules if the procs came to ask for what is wrong: INVALID,
-    /// or a warning where they asked too seldom for that.
+    /// Right, or reported by one of these rules if the procs received faulty replies: INVALID, or a
+    /// warning if there were too few of them.
     RightOr(&'static [Rule]),
-    /// It ends in good order (0, 4 where no point counts, 1 where a point failed), and one of these
-    /// rules makes it INVALID.
+    /// It ends normally (0; 4 if no point counts; 1 if a point failed), and one of these rules makes
+    /// it INVALID.
     Invalid(&'static [Rule]),
-    /// It fails with exit code 1, and these words are on stderr.
+    /// It fails with exit code 1, and this text is on stderr.
     Fails(&'static [&'static str]),
 }
 
 impl Expect {
-    /// How long a reply is waited for. A server that answers may be slow, on a machine whose
-    /// processors are shared by many; from one that does not, no reply is waited for longer than
-    /// `broken_ms`, some twenty times.
+    /// Reply timeouts. A server that answers may be slow on a machine with shared processors. A
+    /// server that does not answer has the timeout `broken_ms`, some twenty times.
     const fn timeout_ms(self, broken_ms: u64) -> u64 {
         match self {
             Self::Right | Self::RightOr(_) => 60_000,
@@ -60,20 +59,19 @@ impl Expect {
     }
 }
 
-/// What a proxy and its test send each other.
+/// The state that a proxy and its test share.
 #[derive(Debug, Default)]
 pub struct ProxyState {
-    /// The server does wrong from now on.
+    /// The faults have begun.
     pub wrong: AtomicBool,
-    /// Objects that the client has made so far.
+    /// Objects that the client has made until now.
     pub made: AtomicU64,
     /// Replies to operations that only RUN has, passed on by the proxy.
     pub replies_of_run: AtomicU64,
 }
 
 impl ProxyState {
-    /// Replies of kinds that RUN has were passed on: the server does wrong from the one on that
-    /// follows on so many good ones.
+    /// Counts replies of kinds that only RUN has: the faults begin after a number of good ones.
     pub fn run_replied(&self, begins: Begins, count: u64, good_count: u64) {
         let before = self.replies_of_run.fetch_add(count, Ordering::Relaxed);
         if begins == Begins::InRun && before + count > good_count {
@@ -81,7 +79,7 @@ impl ProxyState {
         }
     }
 
-    /// The client has made an object: INIT is under way after some.
+    /// Counts objects that the client has made: after some of them INIT is under way.
     pub fn object_made(&self, begins: Begins) {
         const SOME: u64 = 12;
         let made = self.made.fetch_add(1, Ordering::Relaxed);
@@ -93,21 +91,21 @@ impl ProxyState {
 
 /// One row: a run through a proxy.
 pub struct Row {
-    /// What the server does.
+    /// The fault.
     pub name: String,
     pub begins: Begins,
     pub expect: Expect,
     pub sweep: Sweep,
     pub report_text: Arc<ProxyState>,
-    /// Operations of which only RUN has any, and which make one call each.
+    /// Operations that occur only in RUN, with one call each.
     pub only_in_run: &'static [filermark_model::Op],
-    /// So many replies of these kinds belong to no operation, at most.
+    /// The most replies of these kinds that belong to no operation.
     pub other_count: u64,
     /// Kept until the run has ended.
     pub proxy: Box<dyn Send>,
 }
 
-/// Runs all rows, some beside each other; panics with a list of those that ended otherwise.
+/// Runs all rows, some at the same time; panics with a list of those with another outcome.
 #[track_caller]
 pub fn run_all(rows: Vec<Row>) {
     let rows = Mutex::new(rows.into_iter());
@@ -139,7 +137,7 @@ pub fn run_all(rows: Vec<Row>) {
 }
 
 impl Row {
-    /// What is not as it has to be.
+    /// The deviations from the required outcome.
     fn run(&self) -> Option<String> {
         if self.begins == Begins::AtOnce {
             self.report_text.wrong.store(true, Ordering::Relaxed);
@@ -186,7 +184,7 @@ impl Row {
     }
 
     fn right(&self, ended: &Ended, record: &RunRecord) -> Result<(), String> {
-        // 4: the one point does not count, for a reason that is looked at below.
+        // 4: the one point does not count, for a reason that is checked below.
         if !matches!(ended.code, 0 | 4) || !is_complete(record) {
             return Err("it has to come to its end".into());
         }
@@ -208,8 +206,8 @@ impl Row {
         // There is no WARMUP. So each reply is that of an operation that ended in RUN, or was
         // intended in RUN and ended after it: the record has both.
         let counted = sum(|op| op.success_count + op.late_count);
-        // What the proxy may have seen beyond that: what no operation asked; replies that were lost
-        // with a connection, whose calls were sent again; replies after the end of the wait.
+        // Other replies that the proxy may have seen: those of calls without an operation; those that
+        // were lost with a connection, whose calls were sent again; those after the timeout.
         let again = *stats.counters.get("retransmits").unwrap_or(&0);
         let beyond = self.other_count + again + sum(|op| op.open_count);
         let passed = self.report_text.replies_of_run.load(Ordering::Relaxed);
@@ -226,7 +224,7 @@ impl Row {
     }
 }
 
-/// It came to its end, and one of these rules makes it INVALID.
+/// It was complete, and one of these rules makes it INVALID.
 fn broken(ended: &Ended, record: &RunRecord, rules: &[Rule]) -> Result<(), String> {
     if !matches!(ended.code, 0 | 1 | 4) {
         return Err("not an exit code of a run that came to its end".into());

@@ -1,5 +1,5 @@
-//! Client hosts with Debian's SSH server: the program is brought there, what is left
-//! of a run is ended, keys are set up; and failures are reported as they are.
+//! Client hosts with Debian's SSH server: the program is installed, agents of a run are ended, keys
+//! are set up; and failures are reported.
 
 use crate::load_guard;
 use filermark_link::frame;
@@ -57,7 +57,7 @@ pub(crate) fn detail(host: &Value) -> &str {
     host["detail"].as_str().unwrap_or("")
 }
 
-/// What a script on a host prints, past SSH.
+/// The output of a script on a host, without SSH.
 pub(crate) fn output_text(hosts: &Hosts, host: &str, script: &str) -> String {
     let done = hosts.run_on(host, script).expect("a script");
     done.output.trim().to_owned()
@@ -127,7 +127,7 @@ fn hosts_that_cannot_have_it_are_reported_each_with_its_reason() {
         output_text(&hosts, "h4", "cd /mnt/own/it; ls -A; cat filermark"),
         "filermark\nnetmist"
     );
-    // A host that is not there at all is one more reason.
+    // A host that does not exist is another reason.
     hosts.cut("h4").expect("cut");
     let start = Instant::now();
     let done = run(&hosts, "h4", &["install"]);
@@ -157,7 +157,7 @@ fn a_host_that_asks_for_a_password_gets_the_key() {
         "a look changes nothing"
     );
 
-    // Who types the password at the terminal, here.
+    // This program types the password at the terminal.
     let askpass: PathBuf = hosts.sandbox().dir().join("askpass");
     let text = format!("#!/bin/sh\necho '{}'\n", Hosts::PASSWORD);
     std::fs::write(&askpass, text).expect("write it");
@@ -183,14 +183,14 @@ fn a_host_that_asks_for_a_password_gets_the_key() {
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
-/// An agent of a run that has nothing to do.
+/// An idle agent of a run.
 ///
-/// It gets a message of its prime every second: one that receives nothing for 15 s ends by
+/// It gets a message of its prime every second: an agent that receives nothing for 15 s ends by
 /// itself, and on a busy machine a test takes longer.
 pub(crate) struct Agent {
     /// The agent, or the ssh that reaches it.
     child: Child,
-    /// Kept open: what it says is not read.
+    /// Kept open; the output is not read.
     _reports: ChildStdout,
     /// Dropped: it gets no messages any more.
     _prime: Sender<()>,
@@ -278,7 +278,7 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
         "{stopped:?}"
     );
     assert_eq!(code, Some(0));
-    // It was asked, and ended by itself.
+    // It ended by itself on request.
     assert!(mine.wait().success());
     let left = agents(&hosts, "h1");
     assert_eq!(left.len(), 1, "{left:?}");
@@ -286,7 +286,7 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
     let (again, _) = report_text(&hosts, "h1 h2", &["stop", "-s", "mine"]);
     assert_eq!(states(&again), ["nothing"; 2]);
 
-    // Without the program there, a shell looks and reports, and ends nothing.
+    // If the program is missing there, a shell reports the agents, and ends none.
     output_text(&hosts, "h1", "rm -r ~/.cache/filermark");
     let (looked, code) = report_text(&hosts, "h1", &["stop", "-s", "other"]);
     assert_eq!(states(&looked), ["failed"], "{looked:?}");
@@ -295,7 +295,7 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
         "{looked:?}"
     );
     assert_eq!(code, Some(1));
-    // An agent whose program was removed is found all the same.
+    // An agent whose program was removed is also found.
     assert_eq!(report_text(&hosts, "h1", &["install"]).1, Some(0));
     let (stopped, _) = report_text(&hosts, "h1", &["stop", "-s", "other"]);
     assert_eq!(states(&stopped), ["done"], "{stopped:?}");

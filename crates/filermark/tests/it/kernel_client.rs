@@ -51,7 +51,7 @@ fn mounted_as(version: NfsVersion, args: &[&str], mount_options: &str) -> Option
 }
 
 impl Mounted {
-    /// Runs a script that must succeed; gives what it printed.
+    /// Runs a script that must succeed; returns its output.
     #[track_caller]
     fn run(&mut self, script: &str) -> String {
         let script = format!("set -eu\n{script}");
@@ -60,7 +60,7 @@ impl Mounted {
         done.output
     }
 
-    /// Ends the server, which must be well.
+    /// Ends the server, which must still be running.
     fn end(self) -> serde_json::Value {
         drop(self.client);
         self.server.signal(Signal::INT);
@@ -181,9 +181,9 @@ fn a_tree_is_built_copied_and_removed() {
     mounted.end();
 }
 
-/// Debian's kernel speaks version 2 by TCP only; its MOUNT goes over UDP here.
+/// Debian's kernel supports version 2 over TCP only; its MOUNT goes over UDP here.
 #[test]
-fn version_2_works_as_a_disk_of_the_eighties_did() {
+fn version_2_works_with_the_kernel_s_client() {
     let _turn = beside_others();
     let Some(mut mounted) = mounted_as(NfsVersion::V2, &[], "mountproto=udp") else {
         return;

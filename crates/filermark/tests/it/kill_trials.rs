@@ -1,9 +1,8 @@
-//! Runs that are killed at a random moment, and what the next command with their suffix makes of
-//! what they left: no foreign files are touched, nothing of ours is left that is not named, and no
-//! process outlives its run for long.
+//! Runs that are killed at a random moment, and the next command with their suffix: no foreign files
+//! are changed, all files of ours that remain are named, and no process outlives its run for long.
 //!
-//! `FILERMARK_TRIALS=200` makes so many per target (5 else), `FILERMARK_TRIAL_SEED=N` draws others.
-//! Every trial is printed with what was drawn; `ci/full` runs many.
+//! `FILERMARK_TRIALS=200` makes 200 trials per target (otherwise 5), `FILERMARK_TRIAL_SEED=N` draws
+//! others. Every trial is printed with its parameters; `ci/full` runs many.
 
 use crate::load_guard::beside_others;
 use crate::second_client::serve;
@@ -16,14 +15,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// Trials per target where the environment says nothing.
+/// Trials per target without FILERMARK_TRIALS.
 const TRIALS: u64 = 5;
-/// Longest that a process may outlive its run: it has clean-up to do.
+/// How long a process may outlive its run, for its clean-up.
 const ORPHAN_MAX: Duration = Duration::from_secs(100);
-/// What everything of a run's directory begins with.
+/// Prefix of the paths of a run's directory.
 const OURS: &str = "filermark.";
 
-/// A stream of draws (SplitMix64).
+/// A random generator (SplitMix64).
 struct Draw(u64);
 
 impl Draw {
@@ -58,18 +57,18 @@ enum Next {
     StopForce,
 }
 
-/// What one trial does.
+/// The parameters of one trial.
 #[derive(Debug)]
 struct Plan {
-    /// The kill comes so long after one of these words on stderr; empty: after the start.
+    /// The run is killed this long after one of these words on stderr; empty: after the start.
     words: &'static [&'static str],
     after_ms: u64,
     signal: Signal,
     victim: Victim,
-    /// Foreign files are put into the run's directory.
+    /// Whether foreign files are put into the run's directory.
     foreign: bool,
     next: Next,
-    /// The next command does not wait until all processes of the run have ended.
+    /// Whether the next command starts before all processes of the run have ended.
     at_once: bool,
 }
 
@@ -94,7 +93,7 @@ impl Plan {
     }
 }
 
-/// A process: its number, and when it began, since numbers come again.
+/// A process: its number, and when it began, since numbers are reused.
 type Process = (u32, u64);
 
 /// Every process and its parent.
@@ -103,7 +102,7 @@ fn processes() -> BTreeMap<Process, u32> {
     let of = |entry: std::fs::DirEntry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
         let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
-        // The name, in parentheses, may have anything in it.
+        // The name, in parentheses, may contain any characters.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
@@ -146,7 +145,7 @@ fn send(pid: u32, signal: Signal) {
     }
 }
 
-/// Lets the run go on to its moment, and kills; gives all processes of the run.
+/// Waits for the moment, and kills the run; returns all of its processes.
 fn kill(started: &mut Started, plan: &Plan) -> BTreeSet<Process> {
     let prime = started.pid();
     let own = processes().into_keys().find(|(pid, _)| *pid == prime);
@@ -194,8 +193,8 @@ fn ended(known: &BTreeSet<Process>) -> Result<(), String> {
     }
 }
 
-/// Puts foreign files and links into what is left of the run's directory, at its top and deeper:
-/// what they are, by their paths.
+/// Puts foreign files and links into the rest of the run's directory, at its top and deeper;
+/// returns them by path.
 fn plant_inside(place: &TargetDir, ours: &str) -> Result<Tree, String> {
     let tree = place.tree();
     let is_dir = |path: &String| {
@@ -226,14 +225,14 @@ fn plant_inside(place: &TargetDir, ours: &str) -> Result<Tree, String> {
 
 fn next(sweep: &Sweep, next: Next) -> Ended {
     match next {
-        // There is a record in the first one's directory, which is never written over.
+        // The directory of the first one has a record, which is never overwritten.
         Next::Run => sweep.elsewhere().run(),
         Next::Stop => sweep.clone().command("stop").run(),
         Next::StopForce => sweep.clone().command("stop").arg("--force").run(),
     }
 }
 
-/// One trial; what was wrong.
+/// Runs one trial; returns the errors.
 fn trial(place: &TargetDir, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
     let ours = format!("{OURS}{}", sweep.name());
     let outside = |tree: Tree| -> Tree {
@@ -257,7 +256,7 @@ fn trial(place: &TargetDir, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
         let own = tree.keys().filter(|path| path.starts_with(&ours));
         own.cloned().collect()
     };
-    // An agent that cleaned up may have been in the way of the second one.
+    // An agent that was cleaning up may have disturbed the second run.
     let last = match plan.at_once {
         true => next(sweep, plan.next),
         false => second,
@@ -292,7 +291,7 @@ fn trial(place: &TargetDir, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
     }
 }
 
-/// As many trials as are asked for; panics with all that went wrong.
+/// Runs the requested number of trials; panics with all errors.
 #[track_caller]
 fn trials(target: &str, place: &TargetDir, sweep: impl Fn() -> Sweep) {
     let number = |name: &str, default| {
@@ -321,7 +320,7 @@ fn trials(target: &str, place: &TargetDir, sweep: impl Fn() -> Sweep) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Large enough for INIT and CLEANUP to be met.
+/// Large enough for kills in INIT and CLEANUP.
 fn larger(sweep: Sweep) -> Sweep {
     sweep.set("FILE_COUNT", 100).set("LOAD", 60)
 }

@@ -1,5 +1,6 @@
-//! Two runs of one suffix: the second is refused with who, where and since when, from other result
-//! directories, other hosts and over other protocols; a dead run's directory is taken over.
+//! Two runs of one suffix: the second is refused with the process, host and time of the first, also
+//! from other result directories, other hosts and over other protocols; the directory of an ended
+//! run is taken over.
 
 use crate::foreign_files::{mount_space, seen_inside};
 use crate::load_guard::beside_others;
@@ -13,7 +14,7 @@ use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// What makes a program run as on another host: with process numbers and a name of its own.
+/// Runs a program as on another host: with its own process numbers and host name.
 const ELSEWHERE: [&str; 8] = [
     "unshare",
     "--pid",
@@ -36,7 +37,7 @@ fn suffix(of: &str) -> String {
     format!("lease-{of}-{}", std::process::id())
 }
 
-/// A run that goes on until it is ended, in RUN.
+/// A run in RUN, which goes on until it is ended.
 fn under_way(sweep: &Sweep) -> Started {
     let mut started = sweep.clone().set("RUNTIME", 300).start();
     started.wait_for("op/s RUN");
@@ -66,10 +67,10 @@ fn a_second_run_is_refused_here_and_on_another_host() {
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).suffix(&suffix("both"));
     let first = under_way(&sweep);
-    // Of another result directory.
+    // With another result directory.
     let kept = sweep.elsewhere().set("KEEP", "on").fail(1);
     assert_refused(&kept, &host_name());
-    // The file set is the first one's: no command that removes it.
+    // The file set belongs to the first run: the message has no command that removes it.
     let end = kept.record().end.expect("an end");
     let report_text = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
     assert!(report_text.is_none(), "{report_text:?}");
@@ -90,7 +91,7 @@ fn slow_the_directory_of_a_run_that_died_on_another_host_is_taken_over() {
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).suffix(&suffix("died"));
     let first = under_way(&on_another_host(&sweep));
-    // All processes of that host go with it.
+    // All processes of that host are killed.
     first.signal(Signal::KILL);
     first.wait();
     let next = sweep.succeed();

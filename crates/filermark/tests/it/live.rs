@@ -1,4 +1,4 @@
-//! The live view, as a person on a terminal sees it.
+//! The live view on a terminal.
 
 use crate::load_guard::beside_others;
 use crate::second_client::{Peek, assert_empty, serve};
@@ -8,7 +8,7 @@ use filermark_server::{RunningServer, ServerOptions};
 use filermark_testbed::{Faulty, FaultyOptions, Kind, Mounts, available};
 use std::time::{Duration, Instant};
 
-/// What only the view has.
+/// A text that is only in the view.
 const VIEW: [&str; 5] = [" general-nfs3 s ", " points ", " RUN ", " rate ", " ends "];
 
 fn sweep(server: &RunningServer) -> Sweep {
@@ -19,7 +19,7 @@ fn count(lines: &[String], front: &str) -> usize {
     lines.iter().filter(|l| l.starts_with(front)).count()
 }
 
-/// The whole view of a RUN is there.
+/// Whether the whole view of a RUN is shown.
 fn is_drawn(lines: &[String]) -> bool {
     VIEW.iter().all(|front| count(lines, front) == 1)
 }
@@ -64,7 +64,7 @@ fn the_view_is_drawn_over_itself_and_results_stay() {
 }
 
 #[test]
-fn ctrl_c_takes_the_view_away_and_leaves_the_terminal_as_it_was() {
+fn ctrl_c_removes_the_view_and_restores_the_terminal() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let mut terminal = Terminal::start(&sweep(&server).set("RUNTIME", 20), 80, &[]);
@@ -87,7 +87,7 @@ fn ctrl_c_takes_the_view_away_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn the_second_ctrl_c_takes_it_away_too() {
+fn the_second_ctrl_c_removes_it_too() {
     let _turn = beside_others();
     let delay = "REMOVE=20ms".parse().expect("a delay");
     let server = serve(ServerOptions {
@@ -105,7 +105,7 @@ fn the_second_ctrl_c_takes_it_away_too() {
     assert_gone(&lines);
     assert_eq!(count(&lines, "left at once"), 1, "{lines:#?}");
     assert_eq!(terminal.cursor_column(), 0);
-    // The agent has noticed, and cleans up before it ends.
+    // The agent detects that, and cleans up before it ends.
     let began = Instant::now();
     while !Peek::into(&server).tree("").is_empty() {
         assert!(began.elapsed() < Duration::from_secs(60), "it does not");
@@ -114,7 +114,7 @@ fn the_second_ctrl_c_takes_it_away_too() {
 }
 
 #[test]
-fn a_terminal_that_goes_away_ends_the_run_in_good_order() {
+fn a_lost_terminal_ends_the_run_normally() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = sweep(&server).set("RUNTIME", 20);
@@ -134,7 +134,7 @@ fn a_terminal_that_goes_away_ends_the_run_in_good_order() {
 }
 
 #[test]
-fn it_keeps_to_the_width_also_when_that_changes() {
+fn it_fits_the_width_also_when_that_changes() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let mut terminal = Terminal::start(&sweep(&server).set("RUNTIME", 20), 90, &[]);
@@ -167,7 +167,7 @@ fn assert_measured(terminal: &mut Terminal) {
 }
 
 #[test]
-fn a_terminal_that_can_do_little_gets_plain_lines() {
+fn a_simple_terminal_gets_plain_lines() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server);

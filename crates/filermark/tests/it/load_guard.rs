@@ -1,6 +1,6 @@
-//! Which tests run by themselves: a test that looks at rates and times runs alone, the others
-//! beside each other. Names of the former begin with [`ALONE`]: `./test` runs them last, one by
-//! one, and all others before them.
+//! Which tests run alone: a test of rates and times runs alone, the others run in parallel. Names
+//! of the former begin with [`ALONE`]: `./test` runs them last, one by one, and all others before
+//! them.
 
 use filermark_model::{Finding, Rule};
 use filermark_testbed::Pcap;
@@ -8,10 +8,10 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// How the name of a test begins that runs alone; `ci/queue-test` selects by it.
+/// Prefix of the names of tests that run alone; `ci/queue-test` selects by it.
 const ALONE: &str = "alone_";
 
-/// For a test whose figures other load would spoil.
+/// For a test whose figures other load would affect.
 #[track_caller]
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
     // The test harness names a test's thread by the test, or runs all of them in `main`.
@@ -37,14 +37,14 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// From now on.
+    /// Begins to watch.
     pub fn watch() -> Self {
         let before = CpuTime::now();
         Self { before }
     }
 
-    /// Panics with what was off, unless the machine was so busy since that no rate and no time
-    /// can be expected of it: then it says that nothing was judged.
+    /// Panics with the error, unless the machine was too busy for correct rates and times: then it
+    /// prints that nothing was checked.
     #[track_caller]
     pub fn judge(&self, measured: Result<(), String>) {
         let Err(off) = measured else { return };
@@ -54,15 +54,15 @@ impl Machine {
     }
 }
 
-/// Measures rates or times that the rest of the machine can spoil.
+/// Measures rates or times that other load of the machine can affect.
 #[track_caller]
 pub fn when_quiet(measure: impl FnOnce() -> Result<(), String>) {
     let machine = Machine::watch();
     machine.judge(measure());
 }
 
-/// Rules that speak of the machine that a test runs on, which may be busy with anything. All
-/// others speak of the server, of the data or of the program, and hold on any machine.
+/// Rules about the machine that a test runs on, which may be busy. All others are about the server,
+/// the data or the program, and hold on any machine.
 pub const OF_THE_MACHINE: &[Rule] = &[
     Rule::GeneratorStalled,
     Rule::GeneratorBusy,
@@ -74,8 +74,8 @@ pub const OF_THE_MACHINE: &[Rule] = &[
     Rule::Saturated,
 ];
 
-/// What the findings of a load point say against it that a busy machine explains: for
-/// [`when_quiet`]. Panics where they say anything else against it.
+/// The findings of a load point that a busy machine explains, for [`when_quiet`]. Panics if there
+/// are other findings against it.
 #[track_caller]
 pub fn valid(findings: &[Finding]) -> Result<(), String> {
     let (of_the_machine, others): (Vec<&Finding>, Vec<&Finding>) = findings
@@ -131,8 +131,8 @@ impl CpuTime {
     }
 }
 
-/// For [`when_quiet`]: `Err` when packets came too fast for the capture, which says nothing
-/// about their sender.
+/// For [`when_quiet`]: `Err` when packets came too fast for the capture, which is no error of
+/// their sender.
 pub fn whole(pcap: &Pcap) -> Result<(), String> {
     match pcap.dropped() {
         0 => Ok(()),

@@ -1,11 +1,10 @@
-//! The whole program, as its user sees it: command lines in, files and exit
-//! codes out, and a server that must be unchanged afterwards.
+//! Tests of the whole program: command lines, files and exit codes, and a server that must be
+//! unchanged afterwards.
 //!
-//! `sweep` is how the tests start the program, `terminal` what it is like on a
-//! terminal, `client_hosts` where it finds several, `peek` how they look into an export,
-//! `load_guard` which tests run by themselves. The server is the embedded one, inside the test,
-//! where its faults and its exact counts are the yardstick, and the testbed's real ones
-//! where a foreign program judges.
+//! `sweep` starts the program, `terminal` starts it on a terminal, `client_hosts` provides several
+//! hosts, `second_client` reads exports, `load_guard` decides which tests run alone. Tests of faults
+//! and exact counts use the embedded server inside of the test; others use the real servers of the
+//! testbed.
 
 mod client_hosts;
 mod foreign_files;
@@ -94,7 +93,7 @@ mod workload;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs the program to its end, without what the environment might add.
+/// Runs the program to its end, without settings from the environment.
 fn filermark(dir: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_filermark"))
         .args(args)
@@ -104,7 +103,7 @@ fn filermark(dir: &Path, args: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// A run came to its end. 4: on a busy machine its only load point may miss its rate.
+/// Whether a run was complete. 4: on a busy machine its only load point may miss its rate.
 #[track_caller]
 fn assert_complete(output: &Output) {
     let code = output.status.code();

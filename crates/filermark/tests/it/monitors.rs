@@ -1,4 +1,4 @@
-//! PRIME_MON_SCRIPT: any program beside RUN, and a script that is called at every phase.
+//! PRIME_MON_SCRIPT: a program that runs during RUN, and a script that is called at every phase.
 
 use crate::filermark;
 use crate::load_guard::beside_others;
@@ -29,7 +29,7 @@ fn null_sweep() -> Sweep {
         .set("FILESET_MB_PER_OP", 0.01)
 }
 
-/// Its calls, by their numbers.
+/// Its calls, by number.
 fn calls(ended: &Ended) -> Vec<ScriptRecord> {
     let mut calls = ended.record().scripts;
     calls.sort_by_key(|call| call.call);
@@ -49,7 +49,7 @@ fn warnings(ended: &Ended) -> Vec<String> {
         .collect()
 }
 
-/// Whether a process is there; one that has ended and was not waited for is not.
+/// Whether a process is running; one that has ended and was not waited for is not.
 fn is_there(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().unwrap_or_default().trim();
@@ -85,7 +85,7 @@ fn any_program_runs_while_run_does() {
     assert_eq!(report_text.status.code(), Some(0), "{report_text:?}");
 }
 
-/// A run whose RUN is ended as soon as the program has done what it is to do there.
+/// A run whose RUN is ended as soon as the program has reached a condition.
 fn interrupted_when(sweep: &Sweep, what: &str, so: impl Fn() -> bool) -> Ended {
     let sweep = sweep.clone().set("RUNTIME", 300).set("LOAD", 40);
     let mut started = sweep.start();
@@ -96,7 +96,7 @@ fn interrupted_when(sweep: &Sweep, what: &str, so: impl Fn() -> bool) -> Ended {
     ended
 }
 
-/// Whether the program has written so many lines to a file of the run's directory.
+/// Whether the program has written this number of lines to a file of the run's directory.
 fn has_lines(sweep: &Sweep, name: &str, count: usize) -> bool {
     let report_text = std::fs::read_to_string(sweep.dir().join(name)).unwrap_or_default();
     report_text.matches('\n').count() >= count
@@ -148,7 +148,7 @@ fn monitors_that_fail_are_reported_with_exit_code_and_first_words() {
     });
     let wanted = "PRIME_MON_SCRIPT mon.sh: exit code 4: no such counter: x (load point 1)";
     assert_eq!(warnings(&failed), [wanted]);
-    // Ended by force.
+    // Killed.
     let sweep = with_script("trap '' TERM; echo $$ >>pids; while :; do sleep 0.1; done");
     let stubborn = interrupted_when(&sweep, "the program", || has_lines(&sweep, "pids", 1));
     let wanted = "PRIME_MON_SCRIPT mon.sh: did not end within 3 s of SIGTERM at the end of RUN \
@@ -167,7 +167,7 @@ fn monitors_that_fail_are_reported_with_exit_code_and_first_words() {
 #[test]
 fn no_monitor_outlives_an_interrupted_run() {
     let _turn = beside_others();
-    // The program goes on when it is asked to end, so that the second signal finds it.
+    // The program ignores the first request to end, so that it is still running at the second signal.
     let text = "trap 'echo asked >>asked' TERM\n\
                 sleep 1000 & echo $! >>pids; echo $$ >>pids; while :; do sleep 0.05; done";
     let sweep = with_script(text).set("RUNTIME", 300).set("LOAD", 40);
@@ -200,7 +200,7 @@ fn the_phase_mode_gets_every_phase_in_order() {
         .set("PRIME_MON_MODE", "phases")
         .set("PRIME_MON_SCRIPT", "./calls.sh")
         .set("PRIME_MON_ARGS", "array-7 fast");
-    // The end of WARMUP takes its time: RUN's begin comes after it all the same.
+    // The call at the end of WARMUP is slow: that at the begin of RUN still follows it.
     let text = "#!/bin/sh\n[ $4$6 = WARMUPend ] && sleep 0.4\n\
                 echo \"$FILERMARK_CALL $*\" >>calls\necho \"received $4 $6\"\n\
                 [ -n \"$FILERMARK_TIME\" ]\n";
@@ -253,8 +253,8 @@ fn a_call_of_a_phase_that_does_not_end_is_ended() {
     let wanted = "PRIME_MON_SCRIPT mon.sh: took longer than 1 s and was ended (load point 1)";
     assert_eq!(report_text, [wanted]);
     let pids = pids(&sweep);
-    // Of every call the script itself and the program that it began, as far as they came in
-    // that second.
+    // For every call, the script and the program that it started, if they got that far in that
+    // second.
     let most = 2 * calls(&ended).len();
     assert!((1..=most).contains(&pids.len()), "{pids:?}");
     assert!(!pids.iter().any(|pid| is_there(pid)), "{pids:?}");

@@ -10,17 +10,17 @@ use filermark_testbed::{
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// First wait for a reply, in milliseconds.
+/// First reply timeout, in milliseconds.
 const WAIT_MS: f64 = 250.0;
 
 /// Replies lost of a thousand, at the second load point.
 const LOST: u32 = 30;
 
-/// Operations per second at the two load points: so many a second for each of the procs.
+/// Operations per second at the two load points, for each of the procs.
 const LOADS: (u32, u32) = (128, 144);
 
-/// A load point without losses and one with them: to have made the file set while
-/// replies were lost would take minutes.
+/// A load point without losses and one with them: making the file set with losses would take
+/// minutes.
 fn sweep(sandbox: &Arc<Sandbox>, export: &Export) -> Sweep {
     let (sound, lossy) = LOADS;
     Sweep::inside(sandbox, export)
@@ -36,7 +36,7 @@ fn sweep(sandbox: &Arc<Sandbox>, export: &Export) -> Sweep {
         .set("RPC_TIMEOUT_MS", 2000)
         // No datagram is cut into fragments: one packet is one call or one reply.
         .set("BLOCK_SIZE", 1)
-        // One call after the other: the waits of an operation add up.
+        // One call after the other: the timeouts of an operation add up.
         .set("BIOD_MAX_READS", 1)
         .set("BIOD_MAX_WRITES", 1)
         .set("KEEP", "on")
@@ -51,8 +51,7 @@ fn calls(stats: &PointStats) -> u64 {
     Procedure::ALL.iter().map(|p| of(stats, p.name())).sum()
 }
 
-/// The figures of a point at which no operation failed, and nothing that was read was
-/// wrong.
+/// The figures of a point without failed operations and wrong data.
 #[track_caller]
 fn right(ended: &Ended, point: usize) -> PointStats {
     let point = ended.point(point);
@@ -64,15 +63,14 @@ fn right(ended: &Ended, point: usize) -> PointStats {
     stats
 }
 
-/// What was on the wire, at the client's end: calls that the server got, and replies
-/// that netem let through.
+/// The packets at the client: calls that the server got, and replies that netem did not drop.
 #[derive(Debug)]
 struct Wire {
     /// Calls, each as often as it was sent.
     sent: u64,
     /// Calls that differ.
     different: u64,
-    /// Replies that came through.
+    /// Replies that were not dropped.
     replies: u64,
 }
 
@@ -101,9 +99,9 @@ impl Wire {
         }
     }
 
-    /// How many calls went again although their reply was not lost: it took longer than
-    /// the wait. Every call was answered once, or was lost by netem, but for those whose
-    /// first answer was still on its way.
+    /// How many calls were sent again although their reply was not lost: it took longer than the
+    /// timeout. Every call was answered once, or its reply was dropped by netem, except those whose
+    /// first reply was late.
     #[track_caller]
     fn agrees_with(&self, netem: NetemCounts) -> u64 {
         let few = 5 + self.sent / 100;
@@ -135,7 +133,7 @@ fn alone_replies_that_netem_loses_are_waited_for_as_often_as_chance_states_and_n
     };
     let export = server.export().clone();
     let port = export.nfs_port;
-    // Is there netem at all? None is lost as yet.
+    // Checks that netem is available. No reply is lost yet.
     let Some(()) = available(server.lose_replies(port, 0)) else {
         return;
     };
@@ -149,8 +147,7 @@ fn alone_replies_that_netem_loses_are_waited_for_as_often_as_chance_states_and_n
     let too_late = started.stderr().contains(&run);
     let ended = started.wait();
     if too_late {
-        // A guest on a machine that is busy with other things: no figure could be held
-        // against what was lost.
+        // A guest on a busy machine: no figure could be compared with the losses.
         eprintln!("netem was set up too late to say anything");
         return;
     }
@@ -165,7 +162,7 @@ fn alone_replies_that_netem_loses_are_waited_for_as_often_as_chance_states_and_n
     let (sound, lossy) = (right(&ended, 1), right(&ended, 2));
     assert!(of(&sound, "retransmits") <= early);
 
-    // As often as chance says: every attempt fails by the same chance.
+    // As often as expected: every attempt fails with the same probability.
     let (p, again) = (f64::from(LOST) / 1000.0, of(&lossy, "retransmits") as f64);
     let attempts = calls(&lossy) as f64 + again;
     let (mean, deviation) = (attempts * p, (attempts * p * (1.0 - p)).sqrt());
@@ -177,7 +174,7 @@ fn alone_replies_that_netem_loses_are_waited_for_as_often_as_chance_states_and_n
         lossy.counters
     );
 
-    // Each was a wait that is in the mean, and in nothing below it.
+    // Each was a timeout, which is contained in the mean.
     let ms = |ns: f64| ns / 1e6;
     let means = [&sound, &lossy].map(|stats| ms(stats.service().mean_ns()));
     let medians = [&sound, &lossy].map(|s| ms(s.service().percentile_ns(50.0) as f64));

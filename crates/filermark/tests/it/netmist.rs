@@ -52,9 +52,9 @@ fn a_run_leaves_its_files_and_nothing_in_the_directories() {
     }
 }
 
-/// The command that the finding names is the one that helps, as it stands there.
+/// The command in the finding removes the files, as it is printed.
 #[test]
-fn what_is_kept_goes_by_the_command_that_is_named() {
+fn kept_files_are_removed_by_the_command_in_the_finding() {
     let dir = tempfile::tempdir().unwrap();
     two_clients(dir.path());
     let mut args = vec![
@@ -121,7 +121,7 @@ fn info_and_export_touch_nothing() {
         assert!(text.contains(want), "{want}: {text}");
     }
     assert!(!dir.path().join("result").exists());
-    // What is exported is taken again, and is the same again.
+    // An export can be used as input, and its export is the same.
     let objects = stdout(&filermark(dir.path(), &["netmist", "-E"]));
     std::fs::write(dir.path().join("objects"), &objects).unwrap();
     let again = filermark(dir.path(), &["netmist", "-E", "-I", "objects"]);
@@ -183,7 +183,7 @@ fn a_composite_of_ones_own_by_rc_file() {
     );
     std::fs::create_dir(dir.path().join("rc")).unwrap();
     std::fs::write(dir.path().join("rc/sfs_rc"), rc).unwrap();
-    // The file of -b is where the shell stands, not beside the rc file.
+    // The file of -b is relative to the current directory, not to the rc file.
     let args = ["run", "-r", "rc/sfs_rc", "-b", "mine.toml", "-s", "mine"];
     let output = filermark(dir.path(), &args);
     let output_text = stderr_text(&output);
@@ -191,7 +191,7 @@ fn a_composite_of_ones_own_by_rc_file() {
     assert!(output_text.contains("JOBs=2"), "{output_text}");
     let record = std::fs::read_to_string(dir.path().join("result/mine.run.jsonl")).unwrap();
     assert!(!record.contains("geheim") && record.contains("\"MINE\""));
-    // The names of the training on the 2014 generation.
+    // The names from the training for the 2014 generation.
     let sum = std::fs::read_to_string(dir.path().join("result/sfssum.mine.txt"));
     let log = std::fs::read_to_string(dir.path().join("result/sfslog.mine.txt")).unwrap();
     assert!(

@@ -119,7 +119,7 @@ fn y_chooses_how_the_clients_are_reached() {
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
-/// What lies in the directories of the runs on a host.
+/// The files in the directories of the runs on a host.
 fn left(hosts: &Hosts, host: &str) -> usize {
     let script = format!("find {} -mindepth 1 | wc -l", Hosts::OWN);
     output_text(hosts, host, &script).parse().expect("a number")
@@ -171,7 +171,7 @@ fn k_ends_what_is_left_on_the_clients_and_with_force_what_was_kept() {
     hosts.wait_clean(SOON).expect("nothing is left");
 }
 
-/// The other run's agent ends as its own run would end it.
+/// The agent of the other run is ended like by its own run.
 fn hosts_end(other: &mut Agent, netmist: &Netmist<'_>) {
     let (report_text, _) = netmist.report_text("-k --suffix other");
     assert_eq!(states(&report_text), ["nothing", "done"], "{report_text:?}");

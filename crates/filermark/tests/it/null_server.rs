@@ -31,7 +31,7 @@ fn a_run_claims_measures_and_cleans_up() {
         args.extend(["-o", option]);
     }
     let output = filermark(dir.path(), &args);
-    // Canned replies hold other data than was written: no point counts.
+    // Canned replies have other data than was written: no point counts.
     assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
 
     let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -1,4 +1,4 @@
-//! The older generations: NFSv2, and the benchmarks after them.
+//! The older generations: NFSv2, and the benchmarks that follow them.
 
 use crate::load_guard::{alone, beside_others, when_quiet, whole};
 use crate::second_client::{assert_empty, serve};
@@ -11,7 +11,7 @@ use filermark_testbed::{Capture, Fsal, Ganesha, Sandbox, available};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A sweep of three load points of a benchmark, over what carries it.
+/// A sweep of three load points of a benchmark, over a transport.
 fn sweep_of(sweep: Sweep, benchmark: &str, transport: Transport) -> Sweep {
     let on = match transport {
         Transport::Tcp => "on",
@@ -24,7 +24,7 @@ fn sweep_of(sweep: Sweep, benchmark: &str, transport: Transport) -> Sweep {
         .set("VERIFY", "on")
 }
 
-/// The sweep is whole, and its files name generation, limits and caveats.
+/// Asserts that the sweep is complete, and that its files name generation, limits and caveats.
 #[track_caller]
 fn assert_swept(sweep: &Sweep, benchmark: &str, transport: Transport) {
     let ended = sweep.succeed();
@@ -101,7 +101,7 @@ fn the_benchmarks_of_version_3_sweep() {
     }
 }
 
-/// A mix file with every operation of version 2, and the two that it knows by name.
+/// A mix file with every operation of version 2, and its two operations that are never sent.
 fn all_of_version_2() -> String {
     let mut mix = String::from("SFS MIXFILE VERSION 2\nroot 0%\nwrcache 0%\n");
     for op in Op::NFS2 {
@@ -114,8 +114,8 @@ fn all_of_version_2() -> String {
     mix
 }
 
-/// Every operation of the mix is done, counted as the server counts it, and seen by
-/// Wireshark's dissectors, to which every message is well formed.
+/// Every operation of the mix is done, has the server's count, and is found by Wireshark's
+/// dissectors, for which every message is well-formed.
 #[test]
 fn alone_version_2_is_whole() {
     let _turn = alone();
@@ -127,7 +127,7 @@ fn alone_version_2_is_whole() {
     });
 }
 
-/// One sweep of all operations; `Err`: the capture is not whole.
+/// One sweep of all operations; `Err`: the capture is incomplete.
 fn version_2_is_measured(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     let server = sandbox.run(|| serve(ServerOptions::default()));
     let port = server.addrs()[0].port();

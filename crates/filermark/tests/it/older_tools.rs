@@ -6,7 +6,7 @@ use crate::sweep::Sweep;
 use crate::{filermark, stderr_text};
 use std::path::Path;
 
-/// What stderr says of a command line that is refused.
+/// The stderr of a refused command line.
 #[track_caller]
 fn refused(dir: &Path, args: &[&str]) -> String {
     let output = filermark(dir, args);
@@ -21,7 +21,7 @@ fn refused(dir: &Path, args: &[&str]) -> String {
 }
 
 #[test]
-fn commands_of_then_are_answered_with_the_one_of_now() {
+fn commands_of_older_tools_are_answered_with_the_new_command() {
     let sandbox = tempfile::tempdir().expect("a directory");
     let dir = sandbox.path();
     for (args, want) in [
@@ -42,7 +42,7 @@ fn commands_of_then_are_answered_with_the_one_of_now() {
         let output_text = refused(dir, args);
         assert!(output_text.contains(want), "{args:?}: {output_text}");
     }
-    // What is merely wrong gets no such answer.
+    // Other wrong command lines get no such answer.
     let output_text = refused(dir, &["run", "--frobnicate"]);
     assert!(!output_text.contains("type:"), "{output_text}");
 }
@@ -61,7 +61,7 @@ fn missing_parameters_are_reported_with_what_to_add() {
     std::fs::write(dir.join("sfs_rc"), "LOAD=1\n").expect("written");
     let output_text = refused(dir, &["run", "-o", "MNT_POINTS=a:/b", "-s", "q"]);
     assert!(
-        output_text.contains("there is one here: -r sfs_rc"),
+        output_text.contains("the current directory has one: -r sfs_rc"),
         "{output_text}"
     );
     let output_text = refused(dir, &["plan", "-r", "sfs_rc", "-o", "LOAD=100-1000"]);
@@ -133,7 +133,7 @@ fn a_converted_benchmark_runs_from_a_converted_rc_file() {
     ];
     let output = filermark(dir, &run);
     let code = output.status.code();
-    // On a busy host the rate may be missed; that it ran and cleaned up is what counts.
+    // On a busy host the rate may be missed; the test checks that it ran and cleaned up.
     assert!(matches!(code, Some(0 | 4)), "{}", stderr_text(&output));
     let record = std::fs::read_to_string(dir.join("result/x.run.jsonl")).expect("a record");
     assert!(
@@ -152,7 +152,7 @@ fn what_is_no_file_of_theirs_is_refused() {
     std::fs::write(dir.join("bytes"), [0xff, 0xfe, 0]).expect("written");
     std::fs::write(dir.join("rc"), "LOAD=1\n").expect("written");
     assert!(refused(dir, &["import", "junk"]).contains("of no known kind"));
-    assert!(refused(dir, &["import", "bytes"]).contains("not text in UTF-8"));
+    assert!(refused(dir, &["import", "bytes"]).contains("not UTF-8 text"));
     assert!(refused(dir, &["import", "gone"]).contains("gone: cannot be read"));
     refused(dir, &["import", "rc", "-o", "rc"]);
     assert_eq!(std::fs::read(dir.join("rc")).expect("kept"), b"LOAD=1\n");
@@ -166,10 +166,10 @@ fn what_is_no_file_of_theirs_is_refused() {
     );
 }
 
-/// Names that no parameter has are refused, or notes where that was asked for; also the
-/// command that cleans up has it then.
+/// Unknown parameter names are refused, or noted if that was requested; the command that cleans up
+/// then has the option, too.
 #[test]
-fn unknown_names_are_notes_where_that_was_asked_for() {
+fn unknown_names_are_notes_if_requested() {
     let rc = "LOAD=100\nPROCS=4\nMNT_POINTS=127.0.0.1:/export\nFROB=1\n";
     let refused = Sweep::bare().rc(rc).command("plan").fail(2);
     refused.assert_sentence(&["sfs_rc:4:1", "FROB", "filermark import"]);

@@ -26,7 +26,7 @@ fn a_classical_rc_file_is_run() {
          WARMUP_TIME=0\nRUNTIME=60\nFILESET_MB_PER_OP=0.02\nNFS_PORT={port}\nMOUNT_PORT={port}\n\
          TCP=on\nSUFFIX=fromrc\nIPV6_ENABLE=\"off\"\n"
     );
-    // The command line wins over the file.
+    // The command line overrides the file.
     let ended = Sweep::bare()
         .rc(&rc)
         .set("RUNTIME", 1)
@@ -113,7 +113,7 @@ fn alone_an_overloaded_server_makes_an_open_point_invalid() {
     assert!(stats.backlog_end > 100, "{}", stats.backlog_end);
     let rules: Vec<Rule> = point.findings.iter().map(|f| f.rule).collect();
     assert!(rules.contains(&Rule::Saturated), "{:?}", point.findings);
-    // What the server owes is in the response time, from the intended start on.
+    // The backlog of the server is in the response time, from the intended start.
     let (service, response) = (stats.service().mean_ns(), stats.response().mean_ns());
     assert!(response > service, "{response} {service}");
     assert_empty(&server);
@@ -127,7 +127,7 @@ fn procs_share_connections_when_configured() {
         let sweep = Sweep::on(&server)
             .set("PROCS", 16)
             .set("CONNECTIONS", connections);
-        // How many there are besides those of the load itself.
+        // The connections that do not belong to the load.
         let ended = sweep.succeed();
         without_errors(&ended);
         let taken = server.stats().connections;
@@ -227,7 +227,7 @@ fn source_ports(to: u16) -> Vec<u16> {
 #[test]
 fn reserved_source_ports_are_used_when_wanted() {
     let _turn = beside_others();
-    // In a network of its own: the host's reserved ports are left alone.
+    // In a separate network: the host's reserved ports are not used.
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -310,7 +310,7 @@ fn debug_flag_6_holds_progress_against_the_wanted_rate() {
     let number = |field: &str| of(field)[0].parse::<f64>().expect("a number");
     let (done, achieved) = (number("done"), number("achieved_ops_per_sec"));
     assert!(done > 0.0 && achieved > 0.0 && achieved <= done / 10.0 + 0.1);
-    // What is not done is owed, but for the start that is due at the moment.
+    // What is not done is missing, except the start that is due at the moment.
     let owed = number("owed");
     assert!((done + owed - 200.0).abs() <= 20.0, "{done} {owed}");
     assert!(owed > 0.0 || number("lag_ms") == 0.0);

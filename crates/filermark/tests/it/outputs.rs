@@ -1,5 +1,4 @@
-//! Output that cannot be written is an error of every subcommand: exit code 1 and a
-//! sentence, never a product that is silently missing.
+//! Output that cannot be written is an error of every subcommand: exit code 1 and a message.
 
 use crate::load_guard::beside_others;
 use crate::second_client::serve;
@@ -11,13 +10,12 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Subcommands that print nothing of their own, or nothing before they are ended by a
-/// signal: `agent`'s standard output is its link to the prime. The others print by the
-/// same function.
+/// Subcommands that print nothing, or nothing before a signal ends them: the standard output of
+/// `agent` is its link to the prime. The others print with the same function.
 const NOT_TRIED: [&str; 4] = ["agent", "serve", "clock", "help"];
 
-/// Runs the program with its standard output on `/dev/full`, which takes nothing; it
-/// has to fail with a sentence about that.
+/// Runs the program with its standard output on `/dev/full`, where writes fail; it has to fail
+/// with a message about that.
 #[track_caller]
 fn assert_fails_into_full(mut command: Command) {
     let full = File::options().write(true).open("/dev/full");
@@ -145,8 +143,8 @@ fn events_that_cannot_be_written_fail_the_run() {
     assert!(ended.stdout.contains("\npeak ") || ended.stdout.contains("\nno load point"));
 }
 
-/// A result directory that takes 64 KiB: the figures are on stdout all the same, and no
-/// piece of a page stays that looks like a page.
+/// A result directory with 64 KiB: the figures are still on stdout, and there is no incomplete
+/// page.
 #[test]
 fn a_full_result_directory_takes_no_figures_away() {
     let _turn = beside_others();
@@ -170,7 +168,7 @@ fn a_full_result_directory_takes_no_figures_away() {
     }
 }
 
-/// A reader that has gone ends nothing badly.
+/// A reader that has closed the pipe causes no error.
 #[test]
 fn a_reader_that_has_gone_is_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_filermark"))

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// errno EIO.
 const EIO: i32 = 5;
 
-/// A run that is to end soon after its failure: not after the whole of a long RUN.
+/// A run that must end soon after its failure, not after a long RUN.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 fn faulty() -> Option<(Arc<Mounts>, Faulty)> {
@@ -20,7 +20,7 @@ fn faulty() -> Option<(Arc<Mounts>, Faulty)> {
     Some((mounts, faulty))
 }
 
-/// The run was refused or given up, in one sentence with these parts.
+/// Asserts that the run was refused or ended, with these parts in one message.
 #[track_caller]
 fn assert_given_up(ended: &Ended, parts: &[&str]) {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
@@ -29,8 +29,8 @@ fn assert_given_up(ended: &Ended, parts: &[&str]) {
     assert!(ended.elapsed < TIME_LIMIT, "{:?}", ended.elapsed);
 }
 
-/// The mean service time of an operation is the delay of the one request that it makes
-/// of the file system: with open bucket directories a stat is a lookup and a getattr.
+/// The mean service time of an operation is the delay of its one request to the file system: with
+/// open bucket directories a stat is a lookup and a getattr.
 #[test]
 fn alone_an_injected_delay_is_the_service_time_of_a_stat() {
     let _turn = alone();
@@ -107,8 +107,8 @@ fn injected_errors_are_counted_and_the_tree_goes_afterwards() {
     assert_eq!(left_behind(faulty.backing(), &before), [""; 0]);
 }
 
-/// The owner files are read by CLEANUP; a directory whose owner file cannot be read at once
-/// is not taken for a foreign one.
+/// CLEANUP reads the owner files; a directory whose owner file cannot be read at once does not
+/// count as foreign.
 #[test]
 fn reads_that_fail_in_cleanup_are_tried_again() {
     let _turn = beside_others();
@@ -174,8 +174,8 @@ fn too_little_space_is_refused_before_anything_is_made() {
             "SPACE_CHECK=off",
         ],
     );
-    // The marker, and the files that show what the file system can do; a tree alone
-    // has 24 buckets.
+    // The marker, and the files that test features of the file system; a tree alone has 24
+    // buckets.
     let counts = faulty.counts();
     println!("{counts:?}");
     assert!(
@@ -209,8 +209,8 @@ fn a_directory_that_is_not_there_is_reported() {
     assert_given_up(&ended, &["nothing", "mounted"]);
 }
 
-/// Lazily unmounted, a file system goes on for those who have it open: the run ends as
-/// it would, but what it made is out of its sight, and it says so.
+/// A lazily unmounted file system can still be used by processes that have it open: the run ends
+/// normally, but it cannot reach its files any more, and reports that.
 #[test]
 fn a_mount_that_vanishes_is_reported_and_nothing_is_made_in_its_place() {
     let _turn = beside_others();
@@ -255,8 +255,8 @@ fn too_few_file_descriptors_are_reported_with_the_number_needed() {
     assert!(tree(dir.host()).is_empty());
 }
 
-/// Links in a kept tree, instead of a directory, of a file and beside them: what they
-/// point to is neither written nor removed.
+/// Links in a kept tree, instead of a directory, of a file and in addition: their targets are
+/// neither written nor removed.
 #[test]
 fn links_that_were_planted_in_the_tree_are_not_followed() {
     let _turn = beside_others();
@@ -295,7 +295,7 @@ fn links_that_were_planted_in_the_tree_are_not_followed() {
         "{}",
         next.stderr
     );
-    // The run's directory as a link is no run's directory.
+    // A link is not accepted as the run's directory.
     let other = Sweep::composite("SWBUILD", &mounts, dir.path()).suffix("linked");
     link(outside.path(), &dir.host().join("filermark.linked"));
     let refused = other.run();

@@ -8,8 +8,8 @@ use filermark_testbed::{Mounts, available};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A short run with VERIFY of one benchmark in a directory with foreign files:
-/// nothing fails, and nothing is left.
+/// A short run with VERIFY of one benchmark in a directory with foreign files: nothing fails, and
+/// no files are left.
 #[track_caller]
 fn runs_clean(sweep: &Sweep, at: &Path) -> Ended {
     let before = plant_foreign(at);
@@ -23,8 +23,8 @@ fn runs_clean(sweep: &Sweep, at: &Path) -> Ended {
     ended
 }
 
-/// The benchmark runs, and does every operation of its mixes that is frequent enough
-/// to come up in so short a run.
+/// The benchmark runs, with every operation of its mixes that is frequent enough for such a short
+/// run.
 fn shipped(benchmark: &str, load: u32) {
     let _turn = beside_others();
     let Some(mounts) = available(Mounts::new()) else {
@@ -122,7 +122,7 @@ fn kept_files_are_found_again_and_others_stay() {
         kept.iter().all(|name| name.starts_with("filermark.s")),
         "{kept:?}"
     );
-    // Another run has a directory of its own and leaves this one alone.
+    // Another run has its own directory and does not change this one.
     let there = tree(&dir.host().join("filermark.s"));
     sweep.elsewhere().suffix("other").succeed();
     assert!(tree(&dir.host().join("filermark.s")) == there);
@@ -153,8 +153,8 @@ fn a_kept_file_set_serves_run_after_run() {
     assert_eq!(left_behind(dir.host(), &before), [""; 0]);
 }
 
-/// Procs that share a tree have names of their own, also those that come with a
-/// higher load, and on every mount point a tree that is whole.
+/// Procs that share a tree use different names, also those that are added with a higher load, and
+/// every mount point has a complete tree.
 #[test]
 fn shared_trees_are_whole_on_every_mount_point_and_at_every_load() {
     let _turn = beside_others();
@@ -202,8 +202,8 @@ fn netmist_s_command_line_works() {
     assert_eq!(left_behind(dir.host(), &before), [""; 0]);
 }
 
-/// A run of netmist's command line that takes as long as it says has read and written its
-/// data set: also with files that are smaller than the transfers of the workload.
+/// A run of netmist's command line has read and written its data set in the planned time, also with
+/// files that are smaller than the transfers of the workload.
 #[test]
 fn a_run_as_long_as_the_plan_states_touches_its_data_set() {
     let _turn = beside_others();
@@ -231,7 +231,7 @@ fn a_run_as_long_as_the_plan_states_touches_its_data_set() {
         .sum();
     let set = plan.data_set(point.load).start_bytes;
     assert_eq!(set, 5 * 16 * 8192);
-    // On a busy machine fewer operations are made: what each of them moves is what counts.
+    // On a busy machine fewer operations are made: the bytes of each operation count.
     let planned = point.load.requested.0 * seconds;
     let per_op = moved as f64 / stats.success_count() as f64;
     assert!(
@@ -244,8 +244,8 @@ fn a_run_as_long_as_the_plan_states_touches_its_data_set() {
     assert!(touched || made < 0.95, "{made} of the operations");
 }
 
-/// Without a rate RUN goes on until the data set has been read and written once; of a mix
-/// that reads at random places INIT makes two buckets with data.
+/// Without a rate RUN goes on until the data set has been read and written once; for a mix with
+/// random reads INIT makes two buckets with data.
 #[test]
 fn a_run_without_a_rate_goes_on_until_its_data_set_is_touched() {
     const MINE: &str = "\
@@ -330,8 +330,8 @@ fn a_mix_is_kept() {
     }
 }
 
-/// Who follows the logs with `tail -f` sees the run go on, and an interrupted run leaves
-/// what they had; what an earlier run had left under their names is gone.
+/// The logs can be followed with `tail -f` during a run, an interrupted run keeps them, and those
+/// of an earlier run are replaced.
 #[test]
 fn logs_grow_while_a_run_goes_on() {
     let _turn = beside_others();
@@ -375,7 +375,7 @@ fn logs_grow_while_a_run_goes_on() {
     }
     assert!(has(&logs[0].0, "The run was interrupted"));
     assert!(!has(&logs[3].0, "old"));
-    // A run that is refused leaves them as they are.
+    // A run that is refused does not change them.
     let texts = || logs.each_ref().map(|(path, _)| std::fs::read(path).ok());
     let before = texts();
     assert_eq!(work.run().code, 2);

@@ -27,7 +27,7 @@ const NFS4: ServerOptions = ServerOptions {
     udp: false,
 };
 
-/// A client with an export mounted in the way that an application would.
+/// A client with an export mounted as for an application.
 fn client(
     sandbox: &Arc<Sandbox>,
     export: &Export,
@@ -42,10 +42,10 @@ fn client(
     available(KernelClient::start_with(sandbox, export, &options))
 }
 
-/// Runs the program there; gives its record.
+/// Runs the program there; returns its record.
 #[track_caller]
 fn run(client: &mut KernelClient, name: &str, options: &str) -> RunRecord {
-    // The host's /tmp is not seen there, and the program may have been built in it.
+    // The host's /tmp is not visible there, and the program may have been built in it.
     let program = client.shared_file("filermark");
     if !program.exists() {
         std::fs::copy(PROGRAM, &program).expect("the program is shared");
@@ -80,9 +80,9 @@ fn run(client: &mut KernelClient, name: &str, options: &str) -> RunRecord {
     record
 }
 
-/// No operation failed, and every share of the mix is within 1 percentage point, or
-/// within what chance gives with so few operations: 3.5 standard deviations of a share.
-/// That the mix is drawn right is shown with many operations in `posix_local`.
+/// Asserts that no operation failed, and that every share of the mix is within 1 percentage point,
+/// or within 3.5 standard deviations, since there are few operations. `posix_local` checks the mix
+/// with many operations.
 #[track_caller]
 fn assert_mix(record: &RunRecord, point: &PointRecord) {
     let stats = point.stats.as_ref().expect("figures");
@@ -108,7 +108,7 @@ fn assert_mix(record: &RunRecord, point: &PointRecord) {
     }
 }
 
-/// What all points of a sweep did of some operations in RUN.
+/// The number of some operations in RUN, of all points of a sweep.
 fn done(record: &RunRecord, ops: &[Op]) -> u64 {
     let stats = record.points.iter().filter_map(|p| p.stats.as_ref());
     let of = |stats: &PointStats| -> u64 {
@@ -118,8 +118,8 @@ fn done(record: &RunRecord, ops: &[Op]) -> u64 {
     stats.map(of).sum()
 }
 
-/// Operations that the server saw and RUN's window did not: those of WARMUP, those
-/// that ended behind the window, and preparations in both.
+/// Operations of the server outside of RUN's window: those of WARMUP, those that ended after the
+/// window, and preparations in both.
 fn unseen(record: &RunRecord) -> u64 {
     let stats = record.points.iter().filter_map(|p| p.stats.as_ref());
     let of = |stats: &PointStats| -> u64 {
@@ -130,10 +130,10 @@ fn unseen(record: &RunRecord) -> u64 {
     stats.map(of).sum()
 }
 
-/// Calls of the run's own: marker, probes, the run's directory; per client.
+/// Other calls of the run: marker, probes, the run's directory; per client.
 const OWN: u64 = 40;
 
-/// The server's count of a call lies between what RUN did and all that was done.
+/// Asserts that the server's count of a call is between that of RUN and that of all phases.
 #[track_caller]
 fn assert_bounded(record: &RunRecord, ops: &[Op], call: &str, count: u64, in_init: u64) {
     let least = done(record, ops);
@@ -146,20 +146,20 @@ fn assert_bounded(record: &RunRecord, ops: &[Op], call: &str, count: u64, in_ini
     );
 }
 
-/// Files and directories that INIT made, for all procs of the last load point, which
-/// keeps those of the points before.
+/// Files and directories that INIT made, for all procs of the last load point, which has those of
+/// earlier points, too.
 fn made_by_init(record: &RunRecord) -> (u64, u64) {
     let last = record.points.last().and_then(|p| p.stats.as_ref());
     let procs = &last.expect("figures").proc_ops;
     let files = procs.iter().map(|p| p.file_count).sum();
     let dirs: u64 = procs.iter().map(|p| p.dir_count).sum();
-    // And the tree's top.
+    // And the root of the tree.
     (files, dirs + procs.len() as u64)
 }
 
 /// Names cannot be cached by a client: every mkdir, create and unlink is one call at
-/// the server, INIT's and WARMUP's too, and all that was made is removed in the end. A
-/// stat is a GETATTR or a LOOKUP at least, since this mount caches no attributes.
+/// the server, also those of INIT and WARMUP, and all files are removed in the end. A stat is at
+/// least a GETATTR or a LOOKUP, since this mount caches no attributes.
 #[test]
 fn swbuild_and_metadata_on_the_kernel_s_server_over_version_3() {
     let _turn = beside_others();
@@ -210,9 +210,9 @@ fn swbuild_and_metadata_on_the_kernel_s_server_over_version_3() {
     }
 }
 
-/// Every write of these is stable when it returns or, where the definition says so, is
-/// committed: WRITEs and COMMITs reach the server. Reads may come from the client's
-/// cache, so it is unknown how many do not.
+/// Every write of these is stable when it returns or, if the definition requires it, is committed:
+/// WRITEs and COMMITs reach the server. Reads may come from the client's cache, so the number of
+/// READs is unknown.
 #[test]
 fn vda_and_vdi_on_the_kernel_s_server_over_version_4_2() {
     let _turn = beside_others();
@@ -248,7 +248,7 @@ fn vda_and_vdi_on_the_kernel_s_server_over_version_4_2() {
             let stats = point.stats.as_ref().expect("figures");
             fsyncs += stats.counters.get("fsyncs").copied().unwrap_or(0);
         }
-        // What an fsync makes stable is at least one WRITE, since something was written.
+        // An fsync follows at least one WRITE.
         println!("{} writes, {fsyncs} fsyncs", done(&record, writes));
         assert!(fsyncs > 0 && counts.get("WRITE") >= fsyncs, "{counts:?}");
         let (files, _) = made_by_init(&record);
@@ -305,7 +305,7 @@ fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
     assert!(nothing_left());
 }
 
-/// Direct I/O: all that was read came from the server, and the record says so.
+/// Direct I/O: all data was read from the server, and the record states that.
 #[track_caller]
 fn assert_from_server(record: &RunRecord) {
     for point in &record.points {
@@ -314,7 +314,7 @@ fn assert_from_server(record: &RunRecord) {
         };
         assert_eq!(reads.counter, ReadCounter::Nfs);
         assert!(reads.read_bytes > 0, "{reads:?}");
-        // All, but for what an edge of RUN cuts.
+        // All, except at the edges of RUN.
         let memory = reads.memory_bytes().expect("known");
         assert!(memory * 10 < reads.read_bytes, "{reads:?}");
         let cached = point.findings.iter().find(|f| f.rule == Rule::ClientCache);
@@ -322,8 +322,8 @@ fn assert_from_server(record: &RunRecord) {
     }
 }
 
-/// The files fit into the client's memory, and its attribute cache lives for long: most of what is
-/// read after the first time never leaves the client, as the server's own count says too.
+/// The files fit into the client's memory, and its attribute cache has a long lifetime: most data is
+/// read from the server only once, which the server's counts confirm.
 #[test]
 fn reads_from_the_client_s_memory_are_reported() {
     let _turn = beside_others();
@@ -353,7 +353,7 @@ fn reads_from_the_client_s_memory_are_reported() {
     assert_eq!(reads.counter, ReadCounter::Nfs);
     let memory = reads.memory_bytes().expect("known");
     assert!(memory * 10 > reads.read_bytes, "{reads:?}");
-    // Each READ that the server has seen brought 1 MiB at most, and some reads brought none.
+    // Each READ at the server returned 1 MiB at most, and some returned no data.
     let fetched = reads.fetched_bytes.expect("known");
     assert!(fetched <= calls << 20, "{reads:?}, {calls} READs");
     assert!(calls < done(&record, &[Op::Read, Op::ReadFile]), "{calls}");

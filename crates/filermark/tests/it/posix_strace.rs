@@ -1,5 +1,5 @@
-//! strace's counts against ours: a logical operation is the system calls that it
-//! claims to be.
+//! Compares strace's counts with those of the record: a logical operation makes exactly its system
+//! calls.
 
 use crate::load_guard::beside_others;
 use crate::sweep::{Ended, Sweep};
@@ -8,7 +8,7 @@ use filermark_results::Phase;
 use filermark_testbed::{Call, Mounts, Strace, available};
 use std::ops::Range;
 
-/// Everything whose system calls can be distinguished, at a rate that strace can follow.
+/// All operations whose system calls can be distinguished, at a rate that strace can follow.
 const DEFINITION: &str = r#"
 [[workload]]
 name = "CALLS"
@@ -106,11 +106,11 @@ fn system_calls_agree_with_the_logical_operations() {
         ops.iter().map(of).sum()
     };
     let seen = |names: &[&str], part: &str| count(&calls, &run, names, part);
-    // One call each, of which nothing else makes any.
+    // One call each, which no other operation makes.
     for (op, names, part, per_op) in [
         (Op::Stat, &["newfstatat", "statx"][..], "/b", 1),
         (Op::Access, &["faccessat", "faccessat2"], "/b", 1),
-        // strace may not know this one, and then does not show its path.
+        // Some versions of strace do not decode this call and its path.
         (Op::Chmod, &["fchmodat", "fchmodat2"], "", 1),
         (Op::Statfs, &["statfs", "fstatfs"], "/filermark.s/", 1),
         (Op::Rename, &["renameat", "renameat2"], "/b", 1),
@@ -127,7 +127,7 @@ fn system_calls_agree_with_the_logical_operations() {
             "{op}: {ours}, {theirs} {names:?}"
         );
     }
-    // Preparations use the same ones: a directory that can be removed is made first.
+    // Preparations make the same calls: a directory that can be removed is made first.
     let mut more = 0;
     for (ops, names, part) in [
         (&[Op::Mkdir][..], &["mkdirat"], "/b07"),

@@ -1,16 +1,16 @@
-//! What is in a directory of the host, before and after a run.
+//! The contents of a directory of the host, before and after a run.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Everything below a directory, by its path from there: what kind it is, its
-/// contents or its target, and when it was changed. Links are not followed.
+/// All objects below a directory, by relative path: type, contents or target, and time of change.
+/// Links are not followed.
 pub type Tree = BTreeMap<String, String>;
 
-/// Looks at a directory. What vanishes meanwhile is not in it: a run may still be
-/// removing its files.
+/// Reads a directory, without objects that disappear meanwhile: a run may still be removing its
+/// files.
 pub fn tree(top: &Path) -> Tree {
     let mut found = Tree::new();
     let mut dirs = vec![top.to_owned()];
@@ -28,7 +28,7 @@ pub fn tree(top: &Path) -> Tree {
             let changed = format!("{}.{:09}", meta.mtime(), meta.mtime_nsec());
             let what = if meta.is_dir() {
                 dirs.push(path.clone());
-                // A directory's time changes with what our runs make beside it.
+                // Runs make other files in a directory, which changes its time.
                 "directory".to_owned()
             } else if meta.is_symlink() {
                 match std::fs::read_link(&path) {
@@ -48,7 +48,7 @@ pub fn tree(top: &Path) -> Tree {
     found
 }
 
-/// Puts foreign files into a directory: what they are, to be compared.
+/// Puts foreign files into a directory; returns them, to be compared.
 pub fn plant_foreign(top: &Path) -> Tree {
     std::fs::write(top.join("thesis.txt"), "ten years of work").expect("a file");
     std::fs::create_dir(top.join("CL0_SWBUILD")).expect("a directory");
@@ -57,7 +57,7 @@ pub fn plant_foreign(top: &Path) -> Tree {
     tree(top)
 }
 
-/// What a run has left in a directory beside `before`, without what is in it.
+/// The files of a run in a directory in addition to `before`, without their contents.
 pub fn left_behind(top: &Path, before: &Tree) -> Vec<String> {
     let after = tree(top);
     let same = before

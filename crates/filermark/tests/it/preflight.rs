@@ -1,5 +1,5 @@
-//! `preflight`, from the command line to its lines: on this host alone, on client
-//! hosts with a filer, and on hosts that something is wrong with. Nothing is left.
+//! `preflight`: on this host alone, on client hosts with a filer, and on faulty hosts. No files are
+//! left.
 
 use crate::client_hosts::Field;
 use crate::load_guard::beside_others;
@@ -10,14 +10,14 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
 
-/// An agent whose prime is gone notices and cleans up within this.
+/// Time limit for an agent to clean up when its prime has ended.
 const ALONE_MAX: Duration = Duration::from_secs(30);
 
 /// The report of a preflight.
 pub struct PreflightOutput {
     /// How it ended.
     pub ended: Ended,
-    /// What it found.
+    /// The checks.
     pub checks: Vec<Value>,
 }
 
@@ -45,7 +45,7 @@ impl PreflightOutput {
         self.checks.iter().filter(is).collect()
     }
 
-    /// All lines about it have this verdict, and there are some.
+    /// Asserts that there are lines about it, and that all have this verdict.
     #[track_caller]
     pub fn assert(&self, host: &str, what: &str, verdict: &str) {
         let found = self.of(host, what);
@@ -53,7 +53,7 @@ impl PreflightOutput {
         assert!(all, "{host} {what}: {found:#?}\nof {:#?}", self.checks);
     }
 
-    /// The one line about it fails, with these words and a command with those.
+    /// Asserts that the one line about it fails, with this text and a command with the other text.
     #[track_caller]
     fn assert_fails(&self, host: &str, what: &str, words: &[&str], command: &str) {
         self.assert(host, what, "failure");
@@ -192,7 +192,7 @@ fn a_program_that_is_missing_is_reported_with_the_command_that_brings_it() {
     let Some(field) = Field::with_ganesha(2) else {
         return;
     };
-    // h1 has it where `install` puts it, h2 has not.
+    // h1 has the installed program, h2 does not.
     let sweep = field.sweep("h1 h2").unset("EXEC_PATH").set("INSTALL", "on");
     let installed = sweep
         .clone()
@@ -209,7 +209,7 @@ fn a_program_that_is_missing_is_reported_with_the_command_that_brings_it() {
     field.assert_clean();
 }
 
-/// Three hosts that name one directory; the last one has something else there.
+/// Three hosts with one directory name; the last one has another file system there.
 fn one_apart() -> Option<Field> {
     let mut field = Field::bare(3)?;
     field.small_disk("h3", Hosts::SHARED, 4096);
@@ -234,7 +234,7 @@ fn a_client_that_sees_another_file_system_is_reported() {
         report_text.assert(host, "mount", "ok");
     }
     field.assert_clean();
-    // Where all are to work in one tree, that will not do.
+    // That is an error if all use one tree.
     let report_text = PreflightOutput::by(&sweep.set("SHARING_MODE", 1));
     report_text.assert_fails("h3", "same", &["share one tree"], "");
     field.assert_clean();
@@ -277,12 +277,12 @@ fn a_directory_that_is_missing_full_or_read_only_is_reported() {
         .expect("clean");
 }
 
-/// Preflight at the moment when a probe file of h1's lies in the shared directory.
+/// Preflight at the moment when a probe file of h1 is in the shared directory.
 fn while_a_probe_lies_there(field: &Field) -> Started {
     let sweep = field.composite("VDA", &shared()).set("SPACE_CHECK", "off");
     let mut started = sweep.command("preflight").arg("--json").start();
-    // h3 looks for the file for some seconds; whether a directory can be written to is
-    // seen in much less.
+    // h3 looks for the file for some seconds; the check whether a directory is writable takes
+    // much less.
     let mut last = (Vec::new(), 0);
     started.wait_until("a probe file that stays", |_| {
         let seen = field.below("h1", Hosts::SHARED);
@@ -336,7 +336,7 @@ fn a_prime_that_is_killed_leaves_no_probe_file() {
     field.assert_clean_within(ALONE_MAX);
 }
 
-/// RESVPORT=on without the capability for it, as a copy of a program with `setcap` is.
+/// RESVPORT=on without the capability, like a copy of a program with `setcap`.
 #[test]
 fn a_program_that_may_not_use_low_ports_is_reported_with_what_to_type() {
     let _turn = beside_others();

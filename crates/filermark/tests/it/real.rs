@@ -14,7 +14,7 @@ fn three_points(sandbox: &std::sync::Arc<Sandbox>, export: &Export) -> Sweep {
         .set("RUNTIME", 3)
 }
 
-/// All points are measured as wanted, without a single error.
+/// Asserts that all points were measured at the requested rate, without an error.
 #[track_caller]
 fn assert_measured(sweep: &Sweep) -> Ended {
     let machine = Machine::watch();
@@ -23,7 +23,7 @@ fn assert_measured(sweep: &Sweep) -> Ended {
     ended
 }
 
-/// `Err`: the rates were not those that were wanted, or the machine was too slow for a point.
+/// `Err`: the rates were not those requested, or the machine was too slow for a point.
 #[track_caller]
 fn measured(ended: &Ended) -> Result<(), String> {
     let record = ended.record();
@@ -59,7 +59,7 @@ fn measured(ended: &Ended) -> Result<(), String> {
     off
 }
 
-/// Nothing is in the export, as a client that is not ours sees it.
+/// Asserts with a foreign client that the export is empty.
 #[track_caller]
 fn assert_empty(sandbox: &Sandbox, export: &Export) {
     let listing = sandbox
@@ -76,7 +76,7 @@ fn assert_empty(sandbox: &Sandbox, export: &Export) {
     assert_eq!(listing.trim(), "", "left on the server");
 }
 
-/// What is in a directory of the host, and below.
+/// The files in and below a directory of the host.
 fn files_below(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).expect("list").flatten() {
@@ -102,7 +102,7 @@ fn alone_ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
         .unset("MOUNT_PORT");
     assert_measured(&sweep);
     assert_eq!(files_below(&files), Vec::<std::path::PathBuf>::new());
-    // With data checked, over shared connections with several calls each under way.
+    // With VERIFY, over shared connections with several calls each under way.
     let sweep = three_points(sandbox, export)
         .set("LOAD", 300)
         .set("VERIFY", "on")
@@ -120,8 +120,8 @@ fn alone_ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
     assert_empty(sandbox, export);
 }
 
-/// Its files keep their first MiB only: what is read behind it is not what was written,
-/// and that is found without VERIFY. Nothing else is wrong.
+/// Its files keep only their first MiB: reads beyond it do not return what was written, which is
+/// found without VERIFY. There are no other errors.
 #[test]
 fn alone_ganesha_mem_is_measured_and_what_it_loses_is_found() {
     let _turn = alone();

@@ -1,4 +1,4 @@
-//! `report` in all its forms, and what it says where it cannot.
+//! `report` in all its forms, and its errors.
 
 use crate::{filermark, stderr_text};
 use filermark_results::testing;
@@ -28,7 +28,7 @@ fn with_record() -> tempfile::TempDir {
     dir
 }
 
-/// stdout of a call that must go well.
+/// stdout of a call that must succeed.
 fn product(dir: &Path, args: &[&str]) -> Vec<u8> {
     let output = filermark(dir, args);
     assert!(
@@ -73,18 +73,18 @@ fn every_form_states_the_same() {
 }
 
 #[test]
-fn a_page_has_its_chart_beside_it() {
+fn a_page_has_its_chart_in_the_same_directory() {
     let dir = with_record();
     let output = filermark(dir.path(), &["report", "-o", "a.html", "mine.run.jsonl"]);
     assert_eq!(stderr_text(&output), "Creating a.html\nCreating a.png\n");
     assert!(output.status.success() && output.stdout.is_empty());
     let png = std::fs::read(dir.path().join("a.png")).expect("the chart");
     assert!(png.starts_with(b"\x89PNG\r\n"));
-    // The file name determines the form, and there is no chart beside another.
+    // The file name determines the form, and other forms have no chart file.
     let output = filermark(dir.path(), &["report", "-o", "b.txt", "mine.run.jsonl"]);
     assert_eq!(stderr_text(&output), "Creating b.txt\n");
     assert!(!dir.path().join("b.png").exists());
-    // Without both it is all files, as ever.
+    // Without both, all files are made.
     product(dir.path(), &["report", "mine.run.jsonl"]);
     for name in ["mine.html", "sfssum.mine", "mine.csv"] {
         assert!(dir.path().join(name).is_file(), "{name}");
@@ -145,7 +145,7 @@ fn templates_are_exported_changed_and_used() {
     // Edited files are never overwritten.
     let output = filermark(dir.path(), &["report", "--export-templates", "mine"]);
     assert!(
-        stderr_text(&output).contains("it is there already"),
+        stderr_text(&output).contains("it exists already"),
         "{}",
         stderr_text(&output)
     );

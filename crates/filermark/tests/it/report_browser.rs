@@ -1,5 +1,5 @@
-//! The report as a browser sees it: in both colour schemes, on a desk and on a phone,
-//! printed; and judged by axe-core.
+//! The report in a browser: in both colour schemes, on a desktop and on a phone, printed; and
+//! checked by axe-core.
 
 use crate::report::write_record;
 use crate::{filermark, stderr_text};
@@ -12,8 +12,8 @@ use std::process::Command;
 
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\"";
 
-/// What is put into a copy of the page: axe-core, and a script that leaves in the
-/// document what both find.
+/// What is added to a copy of the page: axe-core, and a script that writes the results into the
+/// document.
 fn judged(page: &str, axe: &str) -> String {
     let script = "window.addEventListener('load', async () => {
         const found = {
@@ -36,8 +36,8 @@ fn judged(page: &str, axe: &str) -> String {
     format!("{}{own}{}", &page[..start], &page[end..])
 }
 
-/// A page around it that is as wide as is wished (no window is as narrow as a phone),
-/// and keeps what the script found.
+/// A page around it with the requested width (windows cannot be as narrow as a phone), which keeps
+/// the results of the script.
 fn frame(width: u32) -> String {
     format!(
         "<!doctype html><style>:root {{ color-scheme: light dark }} body {{ margin: 0 }}</style>
@@ -46,7 +46,7 @@ fn frame(width: u32) -> String {
     )
 }
 
-/// Opens a page in a frame; gives what was found in it, and the console's lines.
+/// Opens a page in a frame; returns the results, and the console's lines.
 fn judge(
     browser: &Browser,
     dir: &Path,
@@ -61,7 +61,7 @@ fn judge(
     (found(&seen.dom), seen.console)
 }
 
-/// What the script found, from the document around the page.
+/// The results of the script, from the document around the page.
 fn found(dom: &str) -> Value {
     let text = dom.split("data-found=\"").nth(1).expect("the script ran");
     let text = text.split('"').next().unwrap_or_default();
@@ -88,7 +88,7 @@ fn page_of(dir: &Path, record: &RunRecord, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("a page")
 }
 
-/// Looks at a page in one scheme at one width.
+/// Checks a page in one scheme at one width.
 fn assert_fine(browser: &Browser, dir: &Path, page: &str, axe: &str, scheme: Scheme, width: u32) {
     let (found, console) = judge(browser, dir, &judged(page, axe), scheme, width);
     let place = format!("{scheme:?}, {width} wide");
@@ -118,7 +118,7 @@ fn assert_fine(browser: &Browser, dir: &Path, page: &str, axe: &str, scheme: Sch
 }
 
 #[test]
-fn the_page_is_sound_in_both_schemes_on_a_desk_and_on_a_phone() {
+fn the_page_is_correct_in_both_schemes_on_a_desktop_and_on_a_phone() {
     let (Some(browser), Some(axe)) = (available(Browser::new()), available(Browser::axe())) else {
         return;
     };
@@ -132,7 +132,7 @@ fn the_page_is_sound_in_both_schemes_on_a_desk_and_on_a_phone() {
     let page = page_of(dir.path(), &composite::composite_record(), &["-r"]);
     fine(&page, Scheme::Dark, 1280);
     fine(&page, Scheme::Light, 390);
-    // As it is, with its policy: not a word on the console.
+    // Unchanged, with its policy: no output on the console.
     let file = dir.path().join("page.html");
     std::fs::write(&file, &page).expect("written");
     let seen = browser
@@ -145,9 +145,9 @@ fn the_page_is_sound_in_both_schemes_on_a_desk_and_on_a_phone() {
     );
 }
 
-/// The judges judge: a page that is wrong in each way is found out.
+/// The checks work: each kind of error in a page is found.
 #[test]
-fn a_page_that_is_wrong_is_found_out() {
+fn errors_in_a_page_are_found() {
     let (Some(browser), Some(axe)) = (available(Browser::new()), available(Browser::axe())) else {
         return;
     };
@@ -175,7 +175,7 @@ fn a_page_that_is_wrong_is_found_out() {
     for rule in ["color-contrast", "image-alt", "html-has-lang"] {
         assert!(text.contains(rule), "{rule}: {text}");
     }
-    // The policy of a report keeps scripts from running at all.
+    // The policy of a report does not allow scripts.
     let page = page_of(dir.path(), &testing::record(), &[]);
     let script = "<script>document.title = 'taken over'</script></head>";
     std::fs::write(&file, page.replacen("</head>", script, 1)).expect("written");
@@ -219,7 +219,7 @@ fn the_page_is_printed_with_all_that_is_folded_on_the_screen() {
     };
     let whole = text.lines().filter(is_whole).count();
     assert_eq!(whole, 11, "a table is cut off: {text}");
-    // What is left of it: nothing.
+    // No files are left of it.
     let left = std::fs::read_dir(temporary.path()).expect("the directory");
     let own = |n: &std::ffi::OsString| n.to_string_lossy().starts_with("filermark-");
     let names: Vec<_> = left.flatten().map(|e| e.file_name()).filter(own).collect();
@@ -252,9 +252,9 @@ fn without_a_browser_the_message_states_what_to_do() {
     assert!(!dir.path().join("r.pdf").exists());
 }
 
-/// The disclosure with its record, and a comparison: as sound as the report.
+/// The disclosure with its record, and a comparison.
 #[test]
-fn disclosures_and_comparisons_are_sound_too() {
+fn disclosures_and_comparisons_are_correct_too() {
     let (Some(browser), Some(axe)) = (available(Browser::new()), available(Browser::axe())) else {
         return;
     };

@@ -1,4 +1,4 @@
-//! What a run writes, and that all of it says the same.
+//! The files of a run, and that they agree.
 
 use crate::load_guard::beside_others;
 use crate::second_client::{Peek, assert_empty, serve};
@@ -127,7 +127,7 @@ fn the_phases_come_in_order_and_are_in_sfsres() {
         (0, Phase::Cleanup),
     ];
     assert_eq!(phases, wanted);
-    // REUSE=off: the second point makes its file set anew, a larger one.
+    // REUSE=off: the second point makes its file set again, a larger one.
     let created = |n: usize| ended.point(n).stats.map_or(0, |s| s.fileset_bytes);
     assert!(
         created(2) > created(1) && created(1) > 0,
@@ -191,8 +191,8 @@ fn a_record_is_never_overwritten() {
     assert_eq!(server.stats(), calls, "the server was asked");
 }
 
-/// A run that is refused before it has made anything leaves the record and the files of an
-/// earlier run as they are.
+/// A run that is refused before it has made files does not change the record and the files of an
+/// earlier run.
 #[test]
 fn a_refused_run_touches_no_earlier_results() {
     let _turn = beside_others();
@@ -221,7 +221,7 @@ fn a_refused_run_touches_no_earlier_results() {
         assert!(
             ended
                 .stderr
-                .contains("record: none; files of an earlier run 's'"),
+                .contains("record: none; the files of an earlier run 's'"),
             "{}",
             ended.stderr
         );
@@ -229,7 +229,7 @@ fn a_refused_run_touches_no_earlier_results() {
     refused();
     assert_eq!(files(), before);
 
-    // The same where the record was moved away and the other files were not.
+    // Nor if the record was moved away and the other files were not.
     peek.remove("filermark.s/thesis.txt");
     sweep.succeed();
     std::fs::remove_file(sweep.result("s.run.jsonl")).expect("moved away");

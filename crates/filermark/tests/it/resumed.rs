@@ -1,4 +1,4 @@
-//! Runs of a suite that were cut or failed: what goes on, and what is measured anew.
+//! Runs of a suite that were interrupted or failed: what is resumed, and what is measured again.
 
 use crate::energy_collect::{Going, wait_for};
 use crate::energy_run::points_of;
@@ -42,7 +42,7 @@ impl Suite {
         filermark(self.dir.path(), &[&args[..], more].concat())
     }
 
-    /// Runs until so many load points are in the record; then it is killed.
+    /// Runs until this number of load points is in the record; then it is killed.
     fn killed_behind(&self, points: usize) {
         let mut suite = Command::new(PROGRAM);
         suite.args(["energy", "suite", "sfs_rc_one"]);
@@ -89,11 +89,11 @@ fn a_mounted_run_goes_on_on_the_same_mount_with_its_logs_and_findings() {
     std::fs::set_permissions(suite.at("watch.sh"), mode).expect("chmod");
     suite.killed_behind(1);
     let first = std::fs::read_to_string(suite.record()).expect("a record");
-    // On a busy host it may be more than the one that was waited for.
+    // On a busy host there may be more than one.
     let measured_first = points_of(&suite.record());
     assert!((1..3).contains(&measured_first), "{measured_first}");
 
-    // Another mount in the place of the one that was measured: nothing is touched.
+    // Another mount in the place of the one that was measured: no file is changed.
     let options = "[\"mount options\",\"";
     assert!(first.contains(options), "{first}");
     let other = first.replace(options, &format!("{options}sync,"));
@@ -119,12 +119,12 @@ fn a_mounted_run_goes_on_on_the_same_mount_with_its_logs_and_findings() {
         matches!(findings[..], [one] if one.contains("exit code 4") && one.contains("load point 1")),
         "{findings:?}"
     );
-    // The file set of the load point before is not there any more: the finding says so.
+    // The file set of the previous load point does not exist any more: the finding states that.
     let pieces = record.run_findings().find(|f| f.rule == Rule::Resumed);
     let pieces = &pieces.expect("a finding").message;
     assert!(record.run.plan.fileset.reuse);
     assert!(pieces.contains("(REUSE=on)"), "{pieces}");
-    // The logs have the load points of both pieces, and are as the record makes them.
+    // The logs have the load points of both pieces, as made from the record.
     let csv = suite.at("result/one.csv");
     assert!(lines_with(&csv, ",") >= 3);
     let checked = filermark(suite.dir.path(), &["verify", "result/one.run.jsonl"]);
@@ -133,16 +133,16 @@ fn a_mounted_run_goes_on_on_the_same_mount_with_its_logs_and_findings() {
         "{}",
         String::from_utf8_lossy(&checked.stdout)
     );
-    // What the killed piece had made is gone.
+    // The files of the killed piece are removed.
     let left = std::fs::read_dir(suite.at("work")).expect("there").count();
     assert_eq!(left, 0);
 }
 
 const NULL: &str = "DRIVER=null\nLOAD=1000\nINCR_LOAD=1000\nNUM_RUNS=2\nPROCS=4\nWARMUP_TIME=0\nRUNTIME=1\nFILESET_MB_PER_OP=0.1\nSTALL_PCNT_MAX=100\n";
 
-/// A failure is not forgotten: its record stays, and all load points are measured anew.
+/// The record of a failed run is kept, and all load points are measured again.
 #[test]
-fn a_run_that_failed_is_measured_anew_and_kept() {
+fn a_run_that_failed_is_measured_again_and_kept() {
     let _turn = beside_others();
     let suite = Suite::new(NULL);
     assert_complete(&suite.run(&[]));

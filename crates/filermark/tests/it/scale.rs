@@ -13,8 +13,8 @@ fn memory_max(process: &Started) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Runs so many procs at little load against a server that answers at once;
-/// gives the program's largest memory.
+/// Runs this number of procs at low load against a server that answers at once; returns the
+/// program's peak memory.
 fn memory_of(procs: u32, port: u16) -> Result<u64, String> {
     let sweep = Sweep::at(([127, 0, 0, 1], port).into())
         .set("PROCS", procs)
@@ -48,7 +48,7 @@ fn memory_of(procs: u32, port: u16) -> Result<u64, String> {
 #[test]
 fn alone_ten_thousand_procs_take_little_memory() {
     let _turn = alone();
-    // Both ends of 10,000 connections in one process may be more than it may open.
+    // Both ends of 10,000 connections may exceed the open files of one process.
     let serve = Sweep::bare()
         .command("serve")
         .arg("--null")

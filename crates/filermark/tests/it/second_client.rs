@@ -1,4 +1,4 @@
-//! Looks into an export, and makes things there, while or after the program did.
+//! Reads and changes an export, during or after a run.
 
 use filermark_model::plan::NfsVersion;
 use filermark_nfs::client::{MountClient, Nfs3Client, RpcOptions};
@@ -50,8 +50,8 @@ impl Peek {
         Some(at)
     }
 
-    /// Everything in a directory and below, by its path from the export,
-    /// directories with a slash at the end; sorted.
+    /// All objects in and below a directory, by path from the export, directories with a slash at the
+    /// end; sorted.
     pub fn tree(&mut self, path: &str) -> Vec<String> {
         let mut found = Vec::new();
         let mut dirs = vec![path.to_owned()];
@@ -119,7 +119,7 @@ impl Peek {
         self.overwrite(path, 0, data);
     }
 
-    /// Makes a file with this content; `false`: its directory has gone meanwhile.
+    /// Makes a file with this content; `false`: its directory was removed meanwhile.
     pub fn try_make_file(&mut self, path: &str, data: &[u8]) -> bool {
         let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
         let Some(dir) = self.find(dir) else {
@@ -152,14 +152,14 @@ impl Peek {
         }
     }
 
-    /// What is in a file (its first MiB).
+    /// The content of a file (its first MiB).
     pub fn read(&mut self, path: &str) -> Vec<u8> {
         let file = self.find(path).expect("the file is there");
         let read = self.nfs.read(&file, 0, 1 << 20).expect("READ");
         read.expect("READ is granted").data
     }
 
-    /// What is in a file (its first MiB), with its size, or where a link leads.
+    /// The content of a file (its first MiB), with its size, or the target of a link.
     pub fn content(&mut self, path: &str) -> String {
         let object = self.find(path).expect("it is there");
         match self.nfs.readlink(&object).expect("READLINK") {
@@ -185,7 +185,7 @@ impl Peek {
         removed.expect("REMOVE").expect("REMOVE is granted");
     }
 
-    /// Makes a symbolic link; whether the server did.
+    /// Makes a symbolic link; returns whether the server did.
     pub fn symlink(&mut self, path: &str, to: &str) -> bool {
         let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
         let Some(dir) = self.find(dir) else {
@@ -195,7 +195,7 @@ impl Peek {
         made.expect("SYMLINK").is_ok()
     }
 
-    /// Makes a second name of a file; whether the server did.
+    /// Makes a hard link to a file; returns whether the server did.
     pub fn link(&mut self, of: &str, path: &str) -> bool {
         let file = self.find(of).expect("the file is there");
         let (dir, name) = self.split(path);
@@ -209,7 +209,7 @@ impl Peek {
     }
 }
 
-/// Nothing may be in the export of an embedded server.
+/// Asserts that the export of an embedded server is empty.
 #[track_caller]
 pub fn assert_empty(server: &RunningServer) {
     let left = Peek::into(server).tree("");

@@ -1,4 +1,4 @@
-//! A server that does not reply for seconds in RUN: the report says when and how long.
+//! A server that does not reply for seconds in RUN: the report states when and how long.
 
 use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
@@ -43,7 +43,7 @@ fn a_time_without_replies_is_reported_with_client_begin_and_length() {
         finding.message
     );
     assert!(ended.file("html").contains("no reply for"));
-    // The figures agree with it: an operation waited for so long.
+    // The figures agree with it: an operation took this long.
     let stats = point.stats.as_ref().expect("figures");
     assert_eq!(stats.silence, Some(silence));
     assert!(stats.response().max_ns() + 1_000_000 >= silence.length_ns);

@@ -1,8 +1,8 @@
-//! SMB against Samba: short sweeps, and its messages when something is wrong.
+//! SMB against Samba: short sweeps, and error messages.
 //!
-//! `sweeps` measures, `protected` looks at signing and encryption from the outside,
-//! `wire` lets tshark count and time, `refused` is for what cannot begin, `broken` for
-//! what breaks in the middle, `validate` for the checks of the protocol.
+//! `sweeps` measures, `protected` checks signing and encryption from the outside, `wire` compares
+//! with tshark, `refused` has runs that cannot begin, `broken` runs that fail in the middle,
+//! `validate` the checks of the protocol.
 
 mod broken;
 mod protected;
@@ -17,10 +17,10 @@ use filermark_results::RunRecord;
 use filermark_testbed::{Samba, SambaOptions, available};
 use std::path::{Path, PathBuf};
 
-/// The variable that the password comes by.
+/// The variable for the password.
 const PASSWORD: &str = "FILERMARK_PASSWORD";
 
-/// What is to be spoken.
+/// The dialect of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolCase {
     /// NT LM 0.12.
@@ -38,7 +38,7 @@ impl ProtocolCase {
         ProtocolCase::Smb311,
     ];
 
-    /// smbstatus's name.
+    /// Its name in smbstatus.
     pub const fn status_name(self) -> &'static str {
         match self {
             ProtocolCase::Smb1 => "NT1",
@@ -48,12 +48,12 @@ impl ProtocolCase {
     }
 }
 
-/// Samba, or a skipped test.
+/// Samba; `None`: the test is skipped.
 pub fn samba(options: SambaOptions) -> Option<Samba> {
     available(Samba::start(options))
 }
 
-/// Options of a Samba whose traffic tshark is to read.
+/// Options of a Samba whose traffic tshark can read.
 pub fn readable() -> SambaOptions {
     SambaOptions {
         port: Samba::STANDARD_PORT,
@@ -81,7 +81,7 @@ pub fn sweep(samba: &Samba, share: &str, case: ProtocolCase) -> Sweep {
         .in_network_of(samba.sandbox())
 }
 
-/// Everything below a directory of the server.
+/// All objects below a directory of the server.
 pub fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).expect("list").flatten() {
@@ -93,14 +93,14 @@ pub fn files_below(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Nothing of the run is left on a share.
+/// Asserts that no files of the run are left on a share.
 #[track_caller]
 pub fn assert_empty(samba: &Samba, share: &str) {
     let left = files_below(&samba.files(share));
     assert!(left.is_empty(), "left on the server: {left:?}");
 }
 
-/// The password is nowhere: not in the output, not in any file of the run.
+/// Asserts that the password is neither in the output nor in any file of the run.
 #[track_caller]
 pub fn assert_secret(ended: &Ended) {
     for text in [&ended.stdout, &ended.stderr] {
@@ -113,7 +113,7 @@ pub fn assert_secret(ended: &Ended) {
     }
 }
 
-/// Every point was measured, at the rate that was wanted and without a single error.
+/// Asserts that every point was measured at the requested rate and without an error.
 #[track_caller]
 pub fn assert_measured(sweep: &Sweep) -> Ended {
     let machine = Machine::watch();
@@ -123,7 +123,7 @@ pub fn assert_measured(sweep: &Sweep) -> Ended {
     ended
 }
 
-/// `Err`: a rate was not that which was wanted, or the machine was too slow for a point.
+/// `Err`: a rate was not the requested one, or the machine was too slow for a point.
 #[track_caller]
 fn rates(record: &RunRecord) -> Result<(), String> {
     let mut off = Ok(());
@@ -144,7 +144,7 @@ fn rates(record: &RunRecord) -> Result<(), String> {
     off
 }
 
-/// Every point was measured without a single error, and nothing was odd on the wire.
+/// Asserts that every point was measured without an error, and without anomalies on the wire.
 #[track_caller]
 pub fn assert_sound(ended: &Ended) {
     assert!(ended.is_complete(), "{}", ended.stderr);
@@ -161,7 +161,7 @@ pub fn assert_sound(ended: &Ended) {
     }
 }
 
-/// Counters of what does not happen with a good server.
+/// Counters that are zero with a correct server.
 const ODD: &[&str] = &[
     "reconnects",
     "connect_failures",

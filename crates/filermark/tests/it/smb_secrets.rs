@@ -1,6 +1,5 @@
-//! A run over SMB logs in, and its password is seen nowhere: not on the links to
-//! agents, not in anything that any process of it writes, not in their command lines
-//! and environments, not in the results.
+//! A run over SMB logs in, and its password does not appear on the links to agents, in the writes
+//! of its processes, in their command lines and environments, or in the results.
 
 use crate::load_guard::beside_others;
 use crate::sweep::{Ended, Sweep};
@@ -15,13 +14,13 @@ const NT_HASH: [u8; 16] = [
     0xcf, 0x6e, 0x37, 0xb5, 0x2b, 0x06, 0x00, 0xbd, 0x82, 0x6f, 0x10, 0xa5, 0x2e, 0xf5, 0xd4, 0x59,
 ];
 
-/// What an attacker would look for, as bytes and as the base64 or hexadecimal text of them.
+/// What an attacker would look for, as bytes and as base64 or hexadecimal text.
 fn traces() -> Vec<Vec<u8>> {
     let word = Samba::PASSWORD;
     let utf16: Vec<u8> = word.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let hex: String = NT_HASH.iter().map(|b| format!("{b:02x}")).collect();
     let upper = hex.to_ascii_uppercase();
-    // Of the nine bytes of the password, and of the hash's first fifteen.
+    // Base64 of the nine bytes of the password, and of the hash's first fifteen.
     let base64 = ["U2VzYW1lLTch", "z243tSsGAL2CbxClLvXU"];
     let texts = base64.map(|text| text.as_bytes().to_vec());
     let all = [word.into(), utf16, NT_HASH.into(), hex.into(), upper.into()];
@@ -36,7 +35,7 @@ fn assert_unseen(bytes: &[u8], place: &str) {
     }
 }
 
-/// The run succeeded, and its results and words do not have it.
+/// Asserts that the run succeeded, and that its results and output do not contain the password.
 #[track_caller]
 fn assert_results(ended: &Ended) {
     assert!(ended.is_complete(), "{}", ended.stderr);
@@ -70,7 +69,7 @@ fn executable(path: &Path) {
     std::fs::set_permissions(path, mode).expect("chmod");
 }
 
-/// What went over a link: the bytes, and the messages in them.
+/// The bytes of a link, and the messages in them.
 fn messages(path: &Path, mut deframer: Deframer) -> Vec<u8> {
     let mut all = std::fs::read(path).expect("the link's bytes");
     assert!(!all.is_empty(), "{}", path.display());
@@ -88,7 +87,7 @@ fn no_byte_on_the_way_to_an_agent_has_the_password() {
     let Some(samba) = available(Samba::start(SambaOptions::default())) else {
         return;
     };
-    // An ssh that keeps what goes through it. The command is its last argument.
+    // An ssh that records its data. The command is its last argument.
     let sweep = sweep(&samba)
         .set("PASSWORD_FILE", "smb.password")
         .set("CLIENTS", "elsewhere")
@@ -103,7 +102,7 @@ fn no_byte_on_the_way_to_an_agent_has_the_password() {
     executable(&ssh);
     let password = sweep.write("smb.password", &format!("{}\n", Samba::PASSWORD));
     std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o600)).expect("chmod");
-    // The file is beside the rc file.
+    // The file is in the directory of the rc file.
     let sweep = sweep.set("SSH_COMMAND", ssh.display()).into_rc();
     let ended = sweep.run();
     assert_results(&ended);
@@ -148,7 +147,7 @@ fn no_process_writes_the_password_or_has_it_where_others_look() {
     for line in trace.lines() {
         let is_start = line.contains(" execve(");
         counts[usize::from(is_start)] += 1;
-        // The first one is strace's, which has the environment from this test.
+        // The first one is strace, which has the environment from this test.
         if is_start && counts[1] == 1 {
             assert!(line.contains(&in_hex(Samba::PASSWORD.as_bytes())));
             continue;
@@ -158,7 +157,7 @@ fn no_process_writes_the_password_or_has_it_where_others_look() {
             assert!(!line.contains(&in_hex(&trace)), "{shown}: {}", &line[..60]);
         }
     }
-    // What is not secret is there, so that the password would be, too.
+    // Data that is not secret is found, so the password would be found, too.
     let user: Vec<u8> = Samba::USER
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
@@ -174,7 +173,7 @@ fn a_wrong_password_is_tried_once_however_many_clients_there_are() {
     let Some(samba) = available(Samba::start(SambaOptions::default())) else {
         return;
     };
-    // A suffix of its own: `stop` ends the agents of that name on this host.
+    // A unique suffix: `stop` ends the agents of that name on this host.
     let sweep = sweep(&samba)
         .suffix("locked_out")
         .env("FILERMARK_PASSWORD", "not this one")
@@ -194,7 +193,7 @@ fn a_wrong_password_is_tried_once_however_many_clients_there_are() {
     }
 }
 
-/// What stands for clients that were not validated: in JSON, in `sfsval` and on stdout.
+/// The texts about clients that were not validated: in JSON, in `sfsval` and on stdout.
 fn not_validated(sweep: &Sweep) -> Vec<String> {
     let ended = sweep.clone().command("validate").run();
     assert_eq!(ended.code, 1, "{}", ended.stderr);
@@ -214,10 +213,10 @@ fn not_validated(sweep: &Sweep) -> Vec<String> {
     report_text
 }
 
-/// One that cannot be reached, and one whose share is missing, keep no other client from being
-/// validated with a password.
+/// A client that cannot be reached and one whose share is missing do not prevent the validation of
+/// others with a password.
 #[test]
-fn a_client_that_cannot_be_validated_keeps_no_other_from_it() {
+fn a_client_that_cannot_be_validated_does_not_affect_others() {
     let _turn = beside_others();
     let Some(samba) = available(Samba::start(SambaOptions::default())) else {
         return;
@@ -292,7 +291,7 @@ fn share_each(samba: &Samba, count: usize) -> String {
     all.collect::<Vec<_>>().join(" ")
 }
 
-/// A process and those that it has started.
+/// A process and its descendants.
 fn family(of: u32) -> Vec<u32> {
     let mut all = vec![of];
     let mut at = 0;
@@ -314,7 +313,7 @@ fn family(of: u32) -> Vec<u32> {
     all
 }
 
-/// How often each trace of the password is in the memory of a process that may be written to.
+/// How often each trace of the password is in the writable memory of a process.
 fn in_memory(pid: u32) -> Vec<usize> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("its mappings");
     let memory = std::fs::File::open(format!("/proc/{pid}/mem")).expect("its memory");
@@ -328,7 +327,7 @@ fn in_memory(pid: u32) -> Vec<usize> {
         let (from, to) = range.expect("a range");
         let [from, to] = [from, to].map(|at| u64::from_str_radix(at, 16).expect("hexadecimal"));
         let mut bytes = vec![0; (to - from) as usize];
-        // Pages of the kernel's cannot be read.
+        // Pages of the kernel cannot be read.
         if memory.read_exact_at(&mut bytes, from).is_err() {
             continue;
         }
@@ -339,7 +338,7 @@ fn in_memory(pid: u32) -> Vec<usize> {
     counts
 }
 
-/// In RUN each process has the password once, for the logins to come, and nothing that is made of it.
+/// In RUN each process has the password once, for later logins, and no data derived from it.
 #[test]
 fn memory_has_the_password_once_and_nothing_made_of_it() {
     let _turn = beside_others();

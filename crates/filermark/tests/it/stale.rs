@@ -1,4 +1,4 @@
-//! A mounted file system that shows older data than it has acknowledged.
+//! A mounted file system that returns older data than it has acknowledged.
 
 use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
@@ -30,8 +30,8 @@ files_per_dir = 2
 file_kib = 64
 "#;
 
-/// The file system goes on with the data of before: every read of it is whole and of
-/// the right file and place, but older than a write that was acknowledged.
+/// The file system returns earlier data: every read is complete and from the right file and place,
+/// but older than a write that was acknowledged.
 #[test]
 fn writes_that_are_acknowledged_and_not_made_are_found() {
     let _turn = beside_others();

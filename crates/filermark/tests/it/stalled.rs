@@ -11,10 +11,10 @@ use std::time::Duration;
 
 /// How long the processes are stopped.
 const STOP: Duration = Duration::from_secs(2);
-/// What is seen of it at least: a stop may begin anywhere in a sleep of the watchdog.
+/// The shortest stall that is detected: a stop may begin anywhere in a sleep of the watchdog.
 const SEEN_MIN_NS: u64 = 1_900_000_000;
 
-/// Runs for so many seconds, and stops the prime, the agent or both in RUN.
+/// Runs for this number of seconds, and stops the prime, the agent or both in RUN.
 fn stopped_in_run(runtime: u32, prime: bool, agent: bool) -> Ended {
     let server = Server::start(ServerOptions::default()).expect("a server");
     let sweep = Sweep::on(&server).set("RUNTIME", runtime);
@@ -74,7 +74,7 @@ fn an_agent_that_was_stopped_is_named_with_how_long() {
         "{value} {percent}"
     );
     assert_eq!(finding.limit, Some(0.5));
-    // Reported where findings are shown.
+    // Reported in all outputs with findings.
     assert!(ended.stdout.contains("INVALID"), "{}", ended.stdout);
     assert!(ended.stdout.contains("stalled for"), "{}", ended.stdout);
     assert!(ended.file("html").contains("stalled for"));

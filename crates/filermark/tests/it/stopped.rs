@@ -1,4 +1,4 @@
-//! Ctrl-C, and what is left then: the results so far, and nothing on the server.
+//! Ctrl-C: the results so far are kept, and no files are left on the server.
 
 use crate::load_guard::{OF_THE_MACHINE, beside_others};
 use crate::second_client::{Peek, assert_empty, serve};
@@ -49,7 +49,7 @@ fn interrupt_in_run(signal: Signal, server: &RunningServer) {
         "{:?}",
         ended.elapsed
     );
-    // 128 and the signal's number, as shells say it.
+    // 128 plus the signal's number, as in shells.
     let code = if signal == Signal::TERM { 143 } else { 130 };
     assert_ended_by(&ended, code);
     let record = ended.record();
@@ -91,7 +91,7 @@ fn sigterm_ends_a_run_the_same_way() {
 #[test]
 fn ctrl_c_in_init_removes_what_was_made() {
     let _turn = beside_others();
-    // Each CREATE takes a while, so that INIT does.
+    // Each CREATE is slow, so that INIT takes some time.
     let delay = "CREATE=30ms".parse().expect("a delay");
     let server = serve(ServerOptions {
         delay,
@@ -129,7 +129,7 @@ fn ctrl_c_with_keep_leaves_the_file_set() {
 }
 
 #[test]
-fn the_second_ctrl_c_leaves_at_once() {
+fn the_second_ctrl_c_exits_at_once() {
     let _turn = beside_others();
     // CLEANUP takes long here.
     let server = slow_to_remove();
@@ -151,12 +151,12 @@ fn the_second_ctrl_c_leaves_at_once() {
         "{}",
         ended.stderr
     );
-    // Its agent notices and cleans up by itself.
+    // Its agent detects that and cleans up by itself.
     wait_until_empty(&server);
 }
 
-/// The files beside the record are those of the end of the last load point: the record goes
-/// on after that, and they were not made again.
+/// The other files are those of the end of the last load point: the record has further lines, and
+/// they were not made again.
 #[test]
 fn what_a_run_that_was_interrupted_twice_left_is_as_its_record_makes_it() {
     let _turn = beside_others();
@@ -188,7 +188,7 @@ fn what_a_run_that_was_interrupted_twice_left_is_as_its_record_makes_it() {
         let line = format!("ok    {name}: as s.run.jsonl made it when load point ");
         assert!(report_text.contains(&line), "{name}: {report_text}");
     }
-    // What was changed is found out as before.
+    // Changes are still found.
     let page = sweep.result("s.html");
     let changed = std::fs::read_to_string(&page)
         .expect("the page")
@@ -231,7 +231,7 @@ fn the_first_ctrl_c_does_not_break_the_last_cleanup_off() {
     started.wait_for("CLEANUP");
     started.signal(Signal::INT);
     let ended = started.wait();
-    // All was measured, and all was removed; the exit code names the signal.
+    // All points were measured, and all files removed; the exit code is that of the signal.
     assert_eq!(ended.code, 130, "{}", ended.stderr);
     let end = ended.record().end.expect("an end");
     assert_eq!(end.outcome, Outcome::Complete);
@@ -281,7 +281,7 @@ fn stop_removes_what_a_run_of_this_plan_left_and_nothing_else() {
     kept.succeed();
     let left = Peek::into(&server).tree("").len();
     assert!(left > 50);
-    // It was to be kept; and for another plan it is a foreign one.
+    // The file set was to be kept; and with another plan it is foreign.
     let stop = |sweep: Sweep| {
         sweep
             .elsewhere()
@@ -344,7 +344,7 @@ fn serve_prints_its_address_and_its_counters() {
     let server = server.wait();
     assert_eq!(server.code, 0, "{}", server.stderr);
     let counts = server.json();
-    // ACCESS is asked for in RUN only; the last ones may have ended behind it.
+    // ACCESS is called in RUN only; the last calls may have ended after it.
     assert_eq!(counts["ACCESS"], ended.counter("ACCESS"), "{counts}");
     let count = |name: &str| counts[name].as_u64().unwrap_or(0);
     assert_eq!(
@@ -353,7 +353,7 @@ fn serve_prints_its_address_and_its_counters() {
         "{counts}"
     );
     assert_eq!(count("MKDIR"), count("RMDIR"), "{counts}");
-    // Each reply that was held back is in the figures of its lateness.
+    // Each delayed reply is in the figures of the delays' accuracy.
     let held_back = &counts["held_back"];
     assert_eq!(held_back["count"], counts["ACCESS"], "{counts}");
     let lateness = |name: &str| held_back[name].as_u64().expect(name);
@@ -361,8 +361,8 @@ fn serve_prints_its_address_and_its_counters() {
     assert!(lateness("lateness_ns_p99") <= lateness("lateness_ns_max"));
 }
 
-/// From Ctrl-C to the end: what a phase may take to stop, a minute of clean-up, and
-/// what a busy machine takes.
+/// From Ctrl-C to the end: the time for a phase to stop, a minute of clean-up, and a margin for
+/// busy machines.
 const STOPPED_MAX: Duration = Duration::from_secs(10 + 60 + 20);
 
 /// A short run through a server that can be made to misbehave.
@@ -377,7 +377,7 @@ fn ctrl_c_ends_a_run_while_a_server_answers_byte_by_byte() {
     let hostile = Hostile::before(server.addrs()[0]).expect("a proxy");
     hostile.set(Replies::Bytes);
     let mut started = through(&hostile).start();
-    // It looks at the server: that takes minutes.
+    // The run checks the server, which takes minutes.
     started.wait_until("a connection", |_| hostile.connection_count() > 0);
     let wished = Instant::now();
     started.signal(Signal::TERM);
@@ -403,7 +403,7 @@ fn slow_ctrl_c_ends_a_run_whose_server_is_silent_in_init() {
     let ended = started.wait();
     assert!(wished.elapsed() < STOPPED_MAX, "{:?}", wished.elapsed());
     assert_interrupted(&ended);
-    // What stays is named, with the command that removes it.
+    // Remaining files are named, with the command that removes them.
     let left = ended.stderr.lines().find(|l| l.contains("left behind"));
     let left = left.unwrap_or_else(|| panic!("{}", ended.stderr));
     assert!(left.contains("`filermark stop -o "), "{left}");
@@ -416,8 +416,8 @@ fn slow_ctrl_c_ends_a_run_whose_server_is_silent_in_init() {
 #[test]
 fn a_condition_of_stop_if_ends_the_run_cleanly() {
     let _turn = beside_others();
-    // Most calls of RUN take longer than the condition allows, whatever else goes on; INIT makes
-    // none of them.
+    // Most calls of RUN take longer than the condition allows, on any machine; INIT makes none of
+    // them.
     let delay = "LOOKUP=50ms,READ=50ms,GETATTR=50ms,ACCESS=50ms,READDIRPLUS=50ms";
     let server = serve(ServerOptions {
         delay: delay.parse().expect("a delay"),

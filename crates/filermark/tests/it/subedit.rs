@@ -1,5 +1,5 @@
-//! `subedit`: the scenarios of manual M, 5.1.4, as printed there with our names, at a
-//! terminal; and everything that it refuses.
+//! `subedit`: the scenarios of manual M, 5.1.4, with the names of this program, at a terminal; and
+//! what it refuses.
 
 use crate::terminal::Terminal;
 use crate::{filermark, stderr_text};
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// The shipped examples, in a directory of their own.
+/// A copy of the shipped examples.
 pub fn examples() -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/submission");
@@ -26,8 +26,8 @@ pub fn at_terminal(dir: &Path, args: &[&str]) -> Terminal {
     Terminal::of(&command, 200, &[])
 }
 
-/// Types a line once the prompt is there, and waits for the next one: the number of
-/// prompts shows that it was handled.
+/// Types a line after a prompt, and waits for the next one: the number of prompts shows that it was
+/// handled.
 pub fn enter(terminal: &mut Terminal, line: &str) {
     let before = prompts(&terminal.lines());
     terminal.type_keys(&format!("{line}\r"));
@@ -48,7 +48,7 @@ pub fn wait_for_prompt(terminal: &mut Terminal) {
     });
 }
 
-/// What is on it: blanks at the end of lines do not count.
+/// The text on the terminal, without blanks at the end of lines.
 fn shown(terminal: &Terminal) -> String {
     terminal.lines().join("\n")
 }
@@ -57,7 +57,7 @@ fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// example.xml with a vendor and no product's name, as scenario 3 has it.
+/// example.xml with a vendor and without a product name, as in scenario 3.
 fn without_product(dir: &Path) {
     let path = dir.join("example.xml");
     let text = fs::read_to_string(&path).expect("the example");
@@ -87,7 +87,7 @@ fn scenario_1_the_xml_and_the_zip_without_a_question() {
     }
 }
 
-/// The same with SMB, and without a password.
+/// Scenario 1 with SMB, and without a password.
 #[test]
 fn scenario_1_with_cifs() {
     let dir = examples();
@@ -122,8 +122,8 @@ fn a_zip_has_every_file_and_another_tool_unpacks_it() {
     assert!(dir.path().join("there/sub.xml").is_file());
 }
 
-/// Scenario 2, both examples: from nothing, through the prompts of steps 3 to 10, to a
-/// file that can be saved half-filled.
+/// Scenario 2, both examples: an empty form, the prompts of steps 3 to 10, and an incomplete file
+/// that can be saved.
 #[test]
 fn scenario_2_from_nothing() {
     for save in ["sub.xml", "sub.zip"] {
@@ -176,7 +176,7 @@ Value must not be empty, and cannot be multi-line
     }
 }
 
-/// Scenario 3, both examples: what is missing is filled in, and the document is valid.
+/// Scenario 3, both examples: missing values are filled in, and the document is valid.
 #[test]
 fn scenario_3_from_an_existing_submission() {
     for save in ["sub.xml", "sub.zip"] {
@@ -229,7 +229,7 @@ fn lines_are_edited_completed_and_remembered() {
     let dir = examples();
     let mut terminal = at_terminal(dir.path(), &["-o", "sub.xml", PAIR[0], PAIR[1]]);
     wait_for_prompt(&mut terminal);
-    // Tab completes a child's name, the arrow brings the line back, Ctrl-C gives it up.
+    // Tab completes the name of a child, the arrow key recalls the line, Ctrl-C drops it.
     enter(&mut terminal, "submi\t");
     enter(&mut terminal, ".u");
     enter(&mut terminal, "\x1b[A\x1b[A");
@@ -241,7 +241,7 @@ fn lines_are_edited_completed_and_remembered() {
     });
     terminal.type_keys("\x03");
     wait_for_prompt(&mut terminal);
-    // Ctrl-D is .q, and asks.
+    // Ctrl-D is .q, which asks for confirmation.
     terminal.type_keys("\x04");
     terminal.wait_until("question", |lines| {
         lines
@@ -254,9 +254,9 @@ fn lines_are_edited_completed_and_remembered() {
     assert!(!dir.path().join("sub.xml").exists());
 }
 
-/// Nothing is thrown away that was typed before its prompt was there, or pasted.
+/// Input that was typed before its prompt, or pasted, is not lost.
 #[test]
-fn what_is_typed_ahead_or_pasted_is_there() {
+fn input_that_is_typed_ahead_or_pasted_is_not_lost() {
     let dir = examples();
     let mut terminal = at_terminal(dir.path(), &["-o", "sub.xml", PAIR[0], PAIR[1]]);
     terminal.type_keys("\r\r\rAcme\rProduct X\rMe\r.s\ry\r.q\ry\r");
@@ -330,7 +330,7 @@ fn the_schema_is_printed_and_xmllint_takes_a_submission_by_it() {
     assert!(lint.status.success(), "{}", stderr_text(&lint));
 }
 
-/// Command lines and files that are refused: the message, and that nothing is written.
+/// Refused command lines and files: the message, and that no file is written.
 #[test]
 fn what_does_not_fit_is_refused_in_plain_words() {
     type Change = fn(&Path);
@@ -377,7 +377,7 @@ fn what_does_not_fit_is_refused_in_plain_words() {
         (
             |dir| fs::write(dir.join("example.xml"), [0xff, 0xfe]).expect("no text"),
             with(&PAIR),
-            "no UTF-8 text",
+            "not UTF-8 text",
         ),
         (
             |dir| {
@@ -389,7 +389,7 @@ fn what_does_not_fit_is_refused_in_plain_words() {
                 )
             },
             with(&PAIR),
-            "says something else than the run record beside it, example.run.jsonl",
+            "does not match the run record in the same directory, example.run.jsonl",
         ),
         (
             |dir| change(dir, "example.run.jsonl", "\"schema\":1,", "\"schema\":999,"),
@@ -403,7 +403,7 @@ fn what_does_not_fit_is_refused_in_plain_words() {
                 fs::write(path, &text[..text.len() / 2]).expect("half of it");
             },
             with(&PAIR),
-            "the run record is cut",
+            "the run record is incomplete",
         ),
         (
             nothing,

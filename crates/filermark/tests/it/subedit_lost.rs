@@ -1,4 +1,4 @@
-//! `subedit` whose terminal, pipe or process is lost: nothing typed is.
+//! `subedit` with a lost terminal, pipe or process: no input is lost.
 
 use crate::subedit::{at_terminal, enter, examples, wait_for_prompt};
 use std::fs;
@@ -14,8 +14,8 @@ fn kept(dir: &Path) -> String {
     fs::read_to_string(dir.join(AUTOSAVE)).unwrap_or_default()
 }
 
-/// The window is closed in the middle of a line; the next session has the value that
-/// was entered, and the line as far as it was typed.
+/// The window is closed in the middle of a line; the next session has the value that was entered,
+/// and the unfinished line.
 #[test]
 fn a_closed_window_loses_nothing() {
     let dir = examples();
@@ -35,7 +35,7 @@ fn a_closed_window_loses_nothing() {
 
     let mut terminal = at_terminal(dir.path(), &ARGS);
     terminal.wait_until("the offer", |lines| {
-        lines.last().is_some_and(|l| l == "Take it up (y/n)?")
+        lines.last().is_some_and(|l| l == "Resume it (y/n)?")
     });
     enter(&mut terminal, "y");
     terminal.wait_until("the line", |lines| {
@@ -54,7 +54,7 @@ fn a_closed_window_loses_nothing() {
     assert!(saved.contains("<productName>Half a name</productName>"));
 }
 
-/// An entry of many lines that was not ended, and a process that is killed at once.
+/// An unfinished entry of many lines, and a process that is killed.
 #[test]
 fn a_killed_process_loses_no_line() {
     let dir = examples();
@@ -83,7 +83,7 @@ fn a_killed_process_loses_no_line() {
         .filter(|name| name.to_string_lossy().ends_with(".tmp"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
-    // Batch mode reports it and leaves it alone.
+    // Batch mode reports it and does not change it.
     let args = ["-b", "-o", "sub.xml", "-i", "example.xml", ARGS[2], ARGS[3]];
     let output = Command::new(env!("CARGO_BIN_EXE_filermark"))
         .arg("subedit")
@@ -91,11 +91,11 @@ fn a_killed_process_loses_no_line() {
         .current_dir(dir.path())
         .output()
         .expect("the program starts");
-    assert!(crate::stderr_text(&output).contains("unsaved work of an earlier session"));
+    assert!(crate::stderr_text(&output).contains("unsaved input of an earlier session"));
     assert!(kept(dir.path()).contains("second line"));
 }
 
-/// A script that ends without .q: what it typed is kept, and the exit code says so.
+/// A script that ends without .q: its input is kept, and the exit code shows that.
 #[test]
 fn a_script_that_ends_too_early_is_reported() {
     let dir = examples();
@@ -118,7 +118,7 @@ fn a_script_that_ends_too_early_is_reported() {
     assert_eq!(output.status.code(), Some(1));
     assert!(crate::stderr_text(&output).contains("is in .sub.xml.autosave"));
     assert!(kept(dir.path()).contains("Some notes"));
-    // There is no dialogue: it is put aside, and the first line is not its answer.
+    // There is no dialogue: the file is renamed, and the first line is not the answer.
     let output = run("?c\n.s\ny\n");
     let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output_text.contains("1. *productInfo"), "{output_text}");

@@ -1,4 +1,4 @@
-//! Starting the program, and what it leaves behind.
+//! Starts the program, and reads its output and results.
 
 use filermark_results::{PointRecord, RunRecord, read_record};
 use filermark_server::RunningServer;
@@ -18,12 +18,12 @@ use tempfile::TempDir;
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_filermark");
 
-/// Longest that any program of these tests may take.
+/// Time limit of all programs of these tests.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Between two looks at a program that is waited for.
+/// Time between two checks whether a program has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A command line of the program, in a directory of its own.
+/// A command line of the program, with a separate directory.
 #[derive(Clone)]
 pub struct Sweep {
     command: &'static str,
@@ -36,7 +36,7 @@ pub struct Sweep {
     dir: Arc<TempDir>,
 }
 
-/// Where a program is started.
+/// The namespace in which a program is started.
 #[derive(Clone, Default)]
 enum WorkDir {
     #[default]
@@ -58,9 +58,8 @@ impl WorkDir {
 }
 
 impl Sweep {
-    /// `run` with what the machine of a test asks for: the suite may have less than a
-    /// processor, and stand still in windows of a second; and its disk may be nearly full.
-    /// Tests of these limits set them themselves.
+    /// `run` with limits for test machines: the suite may have less than one processor and stall for
+    /// seconds, and its disk may be nearly full. Tests of these limits set them themselves.
     pub fn bare() -> Self {
         let dir = tempfile::tempdir().expect("a directory for the results");
         let stalls = ("STALL_PCNT_MAX".to_owned(), "100".to_owned());
@@ -138,8 +137,7 @@ impl Sweep {
         sweep
     }
 
-    /// A short run of one load point of a composite benchmark, with a small tree; where
-    /// its target is not given yet.
+    /// A short run of one load point of a composite benchmark, with a small tree; without a target.
     pub fn small_composite(benchmark: &str) -> Self {
         Self::bare()
             .set("BENCHMARK", benchmark)
@@ -151,20 +149,19 @@ impl Sweep {
             .set("RUNTIME", 2)
     }
 
-    /// Runs where these mounts are seen.
+    /// Runs in the namespace of these mounts.
     pub fn seeing(mut self, mounts: &Arc<Mounts>) -> Self {
         self.ground = WorkDir::Mounts(Arc::clone(mounts));
         self
     }
 
-    /// Runs through a program that takes another one with its arguments at the end
-    /// of its own, such as strace.
+    /// Runs with a program that starts another one, such as strace.
     pub fn through(mut self, front: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         self.front = front.into_iter().map(Into::into).collect();
         self
     }
 
-    /// With this in the environment.
+    /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.push((name.into(), value.into()));
         self
@@ -182,7 +179,7 @@ impl Sweep {
         self
     }
 
-    /// Leaves a parameter out.
+    /// Removes a parameter.
     pub fn unset(mut self, name: &str) -> Self {
         self.options.remove(name);
         self
@@ -205,18 +202,18 @@ impl Sweep {
         self
     }
 
-    /// The same with several arguments, blanks between them.
+    /// Adds several arguments, separated by blanks.
     pub fn args(self, line: &str) -> Self {
         line.split_whitespace().fold(self, Self::arg)
     }
 
-    /// Writes an rc file with this text and uses it; gives its path too.
+    /// Writes an rc file with this text and uses it; also returns its path.
     pub fn rc(self, text: &str) -> Self {
         let path = self.write("sfs_rc", text);
         self.arg("-r").arg(path.display().to_string())
     }
 
-    /// Puts the parameters into an rc file; what is set later is on the command line.
+    /// Moves the parameters to an rc file; later ones are on the command line.
     pub fn into_rc(mut self) -> Self {
         let options = std::mem::take(&mut self.options);
         let line = |(name, value): (&String, &String)| format!("{name}=\"{value}\"\n");
@@ -224,7 +221,7 @@ impl Sweep {
         self.rc(&text)
     }
 
-    /// The same again with a results directory of its own.
+    /// A copy with another results directory.
     pub fn elsewhere(&self) -> Self {
         let mut other = self.clone();
         other.dir = Arc::new(tempfile::tempdir().expect("a directory for the results"));
@@ -264,7 +261,7 @@ impl Sweep {
             }
         }
         command.args(&self.args).current_dir(self.dir());
-        // What the user has set must not colour or widen what tests look at.
+        // Settings of the user must not change colours or widths of the output.
         command.env_remove("RUST_LOG").env_remove("COLUMNS");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
@@ -330,7 +327,7 @@ impl Started {
         kill_process(pid, signal).expect("send a signal");
     }
 
-    /// Its output so far.
+    /// Its output until now.
     pub fn stderr(&self) -> String {
         read(&self.sweep.dir().join("stderr"))
     }
@@ -359,7 +356,7 @@ impl Started {
         self.wait_watching(|_| {})
     }
 
-    /// Waits for its end and looks at it every few milliseconds.
+    /// Waits for its end and calls a function every few milliseconds.
     pub fn wait_watching(mut self, mut look: impl FnMut(&Self)) -> Ended {
         let began = Instant::now();
         loop {
@@ -400,7 +397,7 @@ pub struct Ended {
     pub stdout: String,
     /// Its stderr text.
     pub stderr: String,
-    /// How long it was waited for.
+    /// How long it took.
     pub elapsed: Duration,
     sweep: Sweep,
 }
@@ -431,7 +428,7 @@ impl Ended {
         stats.counters.get(name).copied().unwrap_or(0)
     }
 
-    /// A classical file, or the page, by the part of its name before the suffix.
+    /// A classical file, or the HTML report, by the part of its name before the suffix.
     pub fn file(&self, front: &str) -> String {
         let suffix = &self.sweep.suffix;
         match front {
@@ -440,7 +437,7 @@ impl Ended {
         }
     }
 
-    /// Where a file of the results is, or would be.
+    /// The path of a file of the results.
     pub fn path(&self, name: &str) -> PathBuf {
         self.sweep.result(name)
     }
@@ -450,7 +447,7 @@ impl Ended {
         serde_json::from_str(&self.stdout).expect("JSON on stdout")
     }
 
-    /// The sentences with which it gave up.
+    /// Its error messages.
     pub fn sentences(&self) -> Vec<&str> {
         let lines = self.stderr.lines();
         lines
@@ -458,7 +455,7 @@ impl Ended {
             .collect()
     }
 
-    /// The one sentence with which it gave up; it has all of `parts`.
+    /// Its only error message, which must contain all of `parts`.
     #[track_caller]
     pub fn assert_sentence(&self, parts: &[&str]) {
         let sentences = self.sentences();
@@ -470,7 +467,7 @@ impl Ended {
         }
     }
 
-    /// No panic, nothing of the program's inside.
+    /// Asserts that there is no panic and no internal text.
     #[track_caller]
     pub fn assert_sanitized(&self) {
         for word in ["panicked", "RUST_BACKTRACE", "src/", "Err(", "None"] {

@@ -1,4 +1,4 @@
-//! Where the runs of a test work, and what the test sees and puts there.
+//! The targets of a test's runs, and the files in them.
 
 use crate::posix_tree;
 use crate::second_client::Peek;
@@ -6,15 +6,15 @@ use filermark_server::RunningServer;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Where the runs of a target work.
+/// The location of a target.
 pub enum TargetDir {
     /// In an embedded server.
     Export(Box<RunningServer>),
-    /// In a directory that the test sees: exported by a real server, or worked in directly.
+    /// In a directory of this host: exported by a real server, or used directly.
     Directory(PathBuf),
 }
 
-/// Everything there, by its path, with its contents.
+/// All objects there, by path, with their contents.
 pub type Tree = BTreeMap<String, String>;
 
 impl TargetDir {
@@ -43,7 +43,7 @@ impl TargetDir {
         }
     }
 
-    /// Puts a foreign file there; false where that is not possible any more.
+    /// Puts a foreign file there; false: that is not possible any more.
     pub fn plant(&self, path: &str) -> bool {
         match self {
             TargetDir::Directory(top) => std::fs::write(top.join(path), path).is_ok(),
@@ -58,11 +58,11 @@ impl TargetDir {
         }
     }
 
-    /// A link to a foreign directory, where the target can have one.
+    /// Makes a link to a foreign directory, if the target supports it.
     pub fn plant_link(&self, path: &str, to: &str) -> bool {
         match self {
             TargetDir::Directory(top) => {
-                // Relative: a server sees the directory at another path.
+                // Relative: a server has the directory at another path.
                 let up = "../".repeat(path.matches('/').count());
                 std::os::unix::fs::symlink(format!("{up}{to}"), top.join(path)).is_ok()
             }
@@ -70,7 +70,7 @@ impl TargetDir {
         }
     }
 
-    /// A file with a content.
+    /// Makes a file with this content.
     pub fn write(&self, path: &str, text: &str) {
         match self {
             TargetDir::Directory(top) => std::fs::write(top.join(path), text).expect("a file"),
@@ -78,7 +78,7 @@ impl TargetDir {
         }
     }
 
-    /// A second name of a file; false where the target can have none.
+    /// Makes a hard link to a file; false: the target does not support it.
     pub fn hard_link(&self, of: &str, path: &str) -> bool {
         match self {
             TargetDir::Directory(top) => std::fs::hard_link(top.join(of), top.join(path)).is_ok(),

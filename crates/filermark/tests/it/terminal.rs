@@ -1,8 +1,6 @@
-//! The program on a terminal: a pseudo-terminal that is its controlling one, and what
-//! a person would see there.
+//! The program on a terminal: a pseudo-terminal that is its controlling one, and its screen.
 //!
-//! [`Screen`] is as much of a terminal as the program asks for; what it does not know
-//! fails the test.
+//! [`Screen`] implements the functions of a terminal that the program uses; others fail the test.
 
 use crate::sweep::Sweep;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Longest that anything here may take.
+/// Time limit of all waits here.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Interval of checks whether its process still runs.
@@ -34,19 +32,19 @@ pub struct Terminal {
     line: File,
     screen: Arc<Mutex<Screen>>,
     reader: Option<JoinHandle<()>>,
-    /// Its directory goes with it.
+    /// Its directory, which is removed with it.
     _sweep: Option<Sweep>,
 }
 
 impl Terminal {
-    /// Starts it on a terminal of 24 rows and so many columns.
+    /// Starts it on a terminal of 24 rows and this number of columns.
     pub fn start(sweep: &Sweep, columns: u16, env: &[(&str, &str)]) -> Self {
         let mut terminal = Self::of(&sweep.to_command(), columns, env);
         terminal._sweep = Some(sweep.clone());
         terminal
     }
 
-    /// The same with any command line, which has a directory of its own.
+    /// Starts any command line, with its own directory.
     pub fn of(own: &Command, columns: u16, env: &[(&str, &str)]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
             .expect("a terminal");
@@ -92,7 +90,7 @@ impl Terminal {
                 if poll(&mut ready, Some(&LOOK)).expect("it is waited for") == 0 {
                     continue;
                 }
-                // EIO: the last one has closed the other end.
+                // EIO: the last process has closed the other end.
                 let Ok(n @ 1..) = master.read(&mut buffer) else {
                     return;
                 };
@@ -121,27 +119,27 @@ impl Terminal {
         at.write_all(keys.as_bytes()).expect("it is typed");
     }
 
-    /// Makes it so many columns wide.
+    /// Changes its width.
     pub fn resize(&self, columns: u16) {
         tcsetwinsize(&self.line, winsize(columns)).expect("a size");
     }
 
-    /// What is on it, from the first line on.
+    /// The lines on it.
     pub fn lines(&self) -> Vec<String> {
         self.screen.lock().expect("the screen").lines()
     }
 
-    /// Everything that was sent to it.
+    /// All bytes that were sent to it.
     pub fn sent(&self) -> String {
         self.screen.lock().expect("the screen").sent.clone()
     }
 
-    /// Where the cursor is: its column.
+    /// The column of the cursor.
     pub fn cursor_column(&self) -> usize {
         self.screen.lock().expect("the screen").column
     }
 
-    /// Waits until its screen meets a condition.
+    /// Waits until its lines fulfil a condition.
     #[track_caller]
     pub fn wait_until(&mut self, what: &str, so: impl Fn(&[String]) -> bool) {
         let began = Instant::now();
@@ -154,7 +152,7 @@ impl Terminal {
         }
     }
 
-    /// Goes away, as a window does that is closed; waits for the program's end.
+    /// Closes the terminal like a window; waits for the program's end.
     pub fn hang_up(&mut self) -> ExitStatus {
         self.is_left.store(true, Ordering::Relaxed);
         if let Some(reader) = self.reader.take() {
@@ -164,7 +162,7 @@ impl Terminal {
         self.wait_for_end()
     }
 
-    /// Waits for the program's end, and for the last of its words.
+    /// Waits for the program's end, and for the rest of its output.
     pub fn wait(&mut self) -> ExitStatus {
         let status = self.wait_for_end();
         self.wait_for_quiet();
@@ -186,7 +184,7 @@ impl Terminal {
         }
     }
 
-    /// The terminal itself is kept open, so its end is not seen: nothing comes any more.
+    /// The terminal itself is kept open, so there is no end of file: waits until no output arrives.
     fn wait_for_quiet(&self) {
         let mut seen = usize::MAX;
         loop {
@@ -222,14 +220,14 @@ fn winsize(columns: u16) -> Winsize {
     }
 }
 
-/// What is on a terminal: all rows that there ever were, also those scrolled away.
+/// The screen of a terminal: all rows, also those that were scrolled.
 struct Screen {
     columns: usize,
     rows: Vec<Vec<char>>,
     row: usize,
     column: usize,
     sent: String,
-    /// Bytes of a character or a sequence that is not whole yet.
+    /// Bytes of an incomplete character or sequence.
     open: Vec<u8>,
 }
 
@@ -284,7 +282,7 @@ impl Screen {
 
     fn control(&mut self, sequence: &str) {
         let (column, row) = (self.column, self.row);
-        // How a line editor asks for pasted text in brackets, and for drawing at once.
+        // Requests of a line editor for bracketed paste and synchronized output.
         if sequence.starts_with("[?2004") || sequence.starts_with("[?2026") {
             return;
         }

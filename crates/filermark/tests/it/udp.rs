@@ -1,4 +1,4 @@
-//! NFS over UDP: against ganesha and the embedded server, with packets that get lost.
+//! NFS over UDP: against ganesha and the embedded server, with packet loss.
 
 use crate::load_guard::{alone, beside_others, valid, when_quiet, whole};
 use crate::second_client::{assert_empty, serve};
@@ -11,7 +11,7 @@ use filermark_testbed::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// First wait for a reply of the sweeps with losses, in milliseconds.
+/// First reply timeout of the sweeps with losses, in milliseconds.
 const WAIT_MS: f64 = 60.0;
 
 fn ganesha(sandbox: &Arc<Sandbox>) -> Option<Ganesha> {
@@ -22,7 +22,7 @@ fn ganesha(sandbox: &Arc<Sandbox>) -> Option<Ganesha> {
     available(Ganesha::start_in(sandbox, Fsal::Vfs, options))
 }
 
-/// A short sweep over UDP with data checked.
+/// A short sweep over UDP with VERIFY.
 fn over_udp(sandbox: &Arc<Sandbox>, ganesha: &Ganesha) -> Sweep {
     Sweep::inside(sandbox, ganesha.export())
         .set("TCP", "off")
@@ -30,7 +30,7 @@ fn over_udp(sandbox: &Arc<Sandbox>, ganesha: &Ganesha) -> Sweep {
         .set("PROCS", 6)
 }
 
-/// The same with short waits, for networks that lose packets.
+/// A short sweep with short timeouts, for networks that lose packets.
 fn with_losses(sweep: Sweep) -> Sweep {
     sweep
         .set("TCP", "off")
@@ -45,7 +45,7 @@ fn with_losses(sweep: Sweep) -> Sweep {
         .set("KEEP", "on")
 }
 
-/// What the record counts at its one point, by name.
+/// The record's counts at its one point, by name.
 fn counters(ended: &Ended) -> BTreeMap<String, u64> {
     ended.point(1).stats.expect("figures").counters
 }
@@ -60,7 +60,7 @@ fn of(counters: &BTreeMap<String, u64>, name: &str) -> u64 {
     counters.get(name).copied().unwrap_or(0)
 }
 
-/// No operation failed, and nothing that was read was wrong.
+/// Asserts that no operation failed and that no wrong data was read.
 #[track_caller]
 fn assert_right(ended: &Ended) {
     assert!(ended.is_complete(), "{}", ended.stderr);
@@ -84,7 +84,7 @@ fn alone_ganesha_is_measured_over_udp_and_tshark_sees_every_call() {
     });
 }
 
-/// One sweep of two points; `Err`: the capture is not whole.
+/// One sweep of two points; `Err`: the capture is incomplete.
 fn ganesha_is_measured(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     let Some(ganesha) = ganesha(sandbox) else {
         return Ok(());
@@ -94,7 +94,7 @@ fn ganesha_is_measured(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     let Some(capture) = available(Capture::start(sandbox, "lo", &ports)) else {
         return Ok(());
     };
-    // Ports from its portmapper, which is asked over UDP and for UDP.
+    // Ports from its portmapper, which is called over UDP and for UDP.
     let sweep = over_udp(sandbox, &ganesha)
         .unset("NFS_PORT")
         .unset("MOUNT_PORT")
@@ -129,9 +129,9 @@ fn ganesha_is_measured(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     assert!(ended.file("sfslog").contains("UDP PROTOCOL"));
 
     let pcap = capture.stop().expect("the capture ends");
-    // A datagram is in the capture whole or not at all.
+    // A datagram is in the capture completely or not at all.
     assert_eq!(pcap.malformed().expect("tshark"), 0);
-    // Nothing of it went over TCP.
+    // No packets were sent over TCP.
     let streams = pcap.tshark(&["-Y", "tcp"]).expect("tshark");
     assert_eq!(streams.trim(), "", "over TCP");
     whole(&pcap)?;
@@ -143,8 +143,8 @@ fn ganesha_is_measured(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     off
 }
 
-/// The record's calls of RUN and the wire's are the same, by procedure and with those
-/// that went again.
+/// The record's calls of RUN and those on the wire are the same, by procedure, with
+/// retransmissions.
 #[test]
 fn alone_what_went_over_the_wire_is_what_the_record_counts_whatever_is_lost() {
     let _turn = alone();
@@ -156,7 +156,7 @@ fn alone_what_went_over_the_wire_is_what_the_record_counts_whatever_is_lost() {
     });
 }
 
-/// One sweep with losses; `Err`: the capture is not whole, or the machine was too busy.
+/// One sweep with losses; `Err`: the capture is incomplete, or the machine was too busy.
 fn wire_and_record_agree(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     let Some(ganesha) = ganesha(sandbox) else {
         return Ok(());
@@ -174,7 +174,7 @@ fn wire_and_record_agree(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     assert_right(&ended);
     assert_eq!(pcap.malformed().expect("tshark"), 0);
     whole(&pcap)?;
-    // The tap is before the filter: what the filter drops is in the capture.
+    // The capture is before the filter: it contains packets that the filter drops.
     let xids = |kind: u8| {
         let filter = format!("rpc.msgtyp=={kind}");
         let args = [
@@ -193,16 +193,16 @@ fn wire_and_record_agree(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     println!("{calls_sent} calls of {different} xids, {replies} replies, {dropped:?}");
     let again = calls_sent - different;
     let lost = dropped.calls + dropped.replies;
-    // What reached the server and has no reply: it does not answer a call twice that it
-    // has just answered.
+    // Calls that reached the server and have no reply: the server does not answer a call again
+    // that it has just answered.
     let silent = (calls_sent - dropped.calls) - replies;
     assert!(
         silent <= dropped.replies + calls_sent / 50,
         "{silent} without a reply"
     );
     assert!(replies >= different);
-    // Each went again for whatever was lost of it. Beyond that, it may have gone again
-    // because the answer took longer than the wait.
+    // Each call was sent again for every lost packet. It may also have been sent again because the
+    // reply took longer than the timeout.
     assert!(
         again >= lost + silent,
         "{again} again, {lost} lost, {silent} silent"
@@ -225,7 +225,7 @@ fn alone_lost_packets_go_again_as_often_as_chance_states_and_no_figure_is_wrong(
     });
 }
 
-/// One sweep with losses; `Err`: its figures are not those of chance.
+/// One sweep with losses; `Err`: its figures do not agree with the probabilities.
 fn lost_as_often_as_chance_states(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     const LOST: u32 = 50;
     let server = sandbox.run(|| {
@@ -251,7 +251,7 @@ fn lost_as_often_as_chance_states(sandbox: &Arc<Sandbox>) -> Result<(), String> 
     );
     let counters = counters(&ended);
     let p = f64::from(LOST) / 1000.0;
-    // Either way may lose it.
+    // The call or the reply may be lost.
     let fails = 1.0 - (1.0 - p) * (1.0 - p);
     let again = of(&counters, "retransmits") as f64;
     let sent = calls(&counters) as f64 + again;
@@ -265,7 +265,7 @@ fn lost_as_often_as_chance_states(sandbox: &Arc<Sandbox>) -> Result<(), String> 
     if (achieved / 200.0 - 1.0).abs() >= 0.05 {
         return Err(format!("{achieved} achieved"));
     }
-    // Who waited for a time-out waited that long, and it is in the mean.
+    // Timeouts are part of the service time, and of the mean.
     let service_ms = stats.service().mean_ns() / 1e6;
     println!("mean service time {service_ms:.2} ms");
     if service_ms < 0.7 * fails * WAIT_MS {
@@ -274,8 +274,8 @@ fn lost_as_often_as_chance_states(sandbox: &Arc<Sandbox>) -> Result<(), String> 
     Ok(())
 }
 
-/// At an Ethernet's MTU, transfers are cut; the record says what that means, and a lost
-/// fragment loses the whole call.
+/// With the MTU of Ethernet, transfers are fragmented; the record states the consequences, and a
+/// lost fragment loses the whole call.
 #[test]
 fn alone_fragments_are_warned_of_and_one_that_is_lost_loses_its_call() {
     let _turn = alone();
@@ -285,8 +285,8 @@ fn alone_fragments_are_warned_of_and_one_that_is_lost_loses_its_call() {
     let Some(ganesha) = ganesha(&sandbox) else {
         return;
     };
-    // What is left of a datagram whose fragment was lost waits for it: 30 s, and 4 MiB
-    // of such remains, after which the kernel puts no datagram together any more.
+    // Incomplete datagrams wait for their lost fragments: for 30 s, and up to 4 MiB, after which
+    // the kernel does not reassemble datagrams any more.
     let script = "ip link set lo mtu 1500 && cd /proc/sys/net/ipv4 && \
                   echo 67108864 > ipfrag_high_thresh && echo 2 > ipfrag_time";
     let set = sandbox.command("sh").args(["-c", script]).status();
@@ -314,7 +314,7 @@ fn alone_fragments_are_warned_of_and_one_that_is_lost_loses_its_call() {
     let counters = counters(&ended);
     println!("{counters:?}");
     assert!(of(&counters, "retransmits") > 0);
-    // Blocks that fit into a packet are not cut, and not warned of.
+    // Blocks that fit into a packet are not fragmented, and there is no warning.
     let small = over_udp(&sandbox, &ganesha).set("BLOCK_SIZE", 1).succeed();
     assert_right(&small);
     assert_eq!(warned(&small), "");

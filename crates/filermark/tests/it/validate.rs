@@ -15,7 +15,7 @@ fn with_verdict<'j>(json: &'j Value, verdict: &str) -> Vec<&'j Value> {
     checks.iter().filter(|c| c["verdict"] == verdict).collect()
 }
 
-/// Prints what a server did not pass or was not asked, for who reads the log.
+/// Prints the checks that a server did not pass or that were skipped, for readers of the log.
 fn show(name: &str, json: &Value) {
     println!("{name}: {} passed", with_verdict(json, "pass").len());
     for check in with_verdict(json, "fail")
@@ -90,7 +90,7 @@ fn the_first_failure_ends_level_1_and_both_have_exit_code_1() {
 #[test]
 fn a_server_that_is_not_there_is_reported() {
     let _turn = beside_others();
-    // In a network of its own no other process gets the port meanwhile.
+    // In a separate network no other process gets the port meanwhile.
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -104,7 +104,7 @@ fn a_server_that_is_not_there_is_reported() {
         .assert_sentence(&["127.0.0.1", "mount /export", "refused"]);
 }
 
-/// The mounts of the JSON form, each with its client and whether all was well.
+/// The mounts of the JSON form, each with its client and whether it passed.
 fn by_client(json: &Value) -> Vec<(&str, bool)> {
     let mounts = json["mounts"].as_array().expect("mounts").iter();
     mounts
@@ -135,7 +135,7 @@ fn each_client_with_a_mount_point_is_validated_from_its_own_host() {
         );
     }
     field.assert_clean();
-    // One that cannot be reached is a failure, and the others are validated all the same.
+    // A client that cannot be reached is a failure, and the others are still validated.
     let sweep = field.sweep("h1 absent").command("validate").arg("--json");
     let ended = sweep.set("START_TIMEOUT", 15).run();
     assert_eq!(ended.code, 1, "{}\n{}", ended.stdout, ended.stderr);
@@ -180,9 +180,9 @@ fn a_client_on_this_host_is_validated_by_an_agent_and_without_clients_there_is_n
     assert_empty(&server);
 }
 
-/// ganesha's file system in memory is a sketch: it keeps the first MiB of a file
-/// only, does not rename over a file, and goes down when one of two names of a file
-/// is removed. (ganesha 4.3; what validate says of it has been looked at.)
+/// ganesha's file system in memory is incomplete: it keeps only the first MiB of a file, does not
+/// rename over a file, and crashes when one of two names of a file is removed. (ganesha 4.3; its
+/// results were checked.)
 const MEM_FAILS: [&str; 6] = ["SETATTR", "READ", "WRITE", "RMDIR", "RENAME", "LINK"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! `validate` with nothing but a mount point.
+//! `validate` with only a mount point.
 
 use crate::second_client::assert_empty;
 use crate::{filermark, stderr_text};
@@ -24,7 +24,7 @@ fn a_mount_point_is_all_that_it_needs() {
         );
         assert!(dir.path().join(format!("result/sfsval.{suffix}")).is_file());
     }
-    // What the command line says still counts, and is still checked.
+    // Other options still count, and are checked.
     let mounts = format!("MNT_POINTS={one}");
     let args = ["validate", "-o", &mounts, "-o", &port, "-o", "PROCS=0"];
     let output = filermark(dir.path(), &args);
@@ -32,7 +32,7 @@ fn a_mount_point_is_all_that_it_needs() {
     assert!(stderr_text(&output).contains("PROCS=0 is out of bounds"));
 }
 
-/// NFS_VERSION or the benchmark says which version is checked, TCP=off how.
+/// NFS_VERSION or the benchmark determines the version that is checked, TCP the transport.
 #[test]
 fn the_plan_s_version_is_what_is_validated() {
     let server = Server::start(ServerOptions::default()).expect("server");

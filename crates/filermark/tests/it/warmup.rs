@@ -8,11 +8,11 @@ use filermark_server::{Server, ServerOptions};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The series starts with WARMUP, and counts from the true beginning of RUN.
+/// The series starts with WARMUP, and counts from the actual beginning of RUN.
 fn assert_numbered(ended: &Ended, warmup_seconds: i64) {
     let stats = ended.point(1).stats.expect("figures");
     let first = stats.intervals.first().expect("a series").second;
-    // A shard that is late to begin has its first second later.
+    // A shard that begins late has its first second later.
     assert!(
         (-warmup_seconds..-warmup_seconds + 5).contains(&first),
         "{first}"
@@ -22,8 +22,8 @@ fn assert_numbered(ended: &Ended, warmup_seconds: i64) {
     assert_eq!(in_run, stats.success_count());
 }
 
-/// What holds on any machine: WARMUP was as long as the record says, and either the load
-/// was steady, or the finding says that the limit was reached. Gives what was steady.
+/// Checks what holds on any machine: WARMUP had the length in the record, and either the load was
+/// steady, or there is a finding that the limit was reached. Returns whether it was steady.
 fn assert_consistent(ended: &Ended, limit_seconds: u64) -> Result<(), String> {
     let point = ended.point(1);
     let warmup = point.warmup.expect("how long it took");
@@ -66,8 +66,8 @@ fn slow_run_begins_when_the_load_is_steady() {
     });
 }
 
-/// Three agents on hosts of their own: RUN begins on all of them at one instant, with the
-/// length of WARMUP that the prime has decided on the way.
+/// Three agents on different hosts: RUN begins on all of them at one instant, with the length of
+/// WARMUP that the prime has decided during the run.
 #[test]
 fn all_agents_begin_run_together_when_the_load_is_steady() {
     let _turn = beside_others();
@@ -83,15 +83,15 @@ fn all_agents_begin_run_together_when_the_load_is_steady() {
         assert!(ended.is_complete(), "{}", ended.stderr);
         let steady = assert_consistent(&ended, 200);
         let spread = assert_one_run_each(&ended, &["h1", "h2", "h3"], 3);
-        // A client whose WARMUP had another length, or that learned too late of the
-        // beginning of RUN, would be reported, and one that is late to take up the order.
+        // A client whose WARMUP had another length, or that received the beginning of RUN too late,
+        // would be reported, and so would one that begins late.
         steady.and_then(|()| began_in_time(&ended)).and(spread)
     });
     field.assert_clean();
 }
 
-/// Each client has the same seconds of RUN: the sum of all is what all did in the window.
-/// Gives whether they took up the order within a second.
+/// Asserts that each client has the same seconds of RUN, and that their sum is that of the window.
+/// Returns whether they began within a second.
 fn assert_one_run_each(ended: &Ended, hosts: &[&str], seconds: u64) -> Result<(), String> {
     let point = ended.point(1);
     let names: Vec<&str> = point.clients.iter().map(|c| c.name.as_str()).collect();

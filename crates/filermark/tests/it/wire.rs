@@ -1,5 +1,5 @@
-//! What goes over the wire, as Wireshark's dissectors see it: every message well
-//! formed, as many as the record counts, and as long as it says.
+//! The messages on the wire, from Wireshark's dissectors: every message is well-formed, and their
+//! number and times are those of the record.
 
 use crate::counts::HEARTBEAT_CALLS;
 use crate::load_guard::{alone, when_quiet};
@@ -11,7 +11,7 @@ use filermark_testbed::{Capture, Fsal, Ganesha, Pcap, Sandbox, available};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Calls by procedure that the record counts at its one point.
+/// The record's counts of calls at its one point, by procedure.
 fn counted(ended: &Ended) -> BTreeMap<u32, u64> {
     let stats = ended.point(1).stats.expect("figures");
     let counts = Procedure::ALL.iter().map(|p| {
@@ -36,8 +36,8 @@ fn calls(pcap: &Pcap, port: u16) -> Vec<(f64, Vec<u32>)> {
     text.lines().map(|l| call(l).expect("a call")).collect()
 }
 
-/// What was asked between any two of the longer pauses, or behind one: how often each
-/// kind of call. A call that opens a connection is a border as a pause is.
+/// The calls between two of the longer pauses, or after one: the number of each kind. A call that
+/// opens a connection separates them like a pause.
 pub fn between_pauses<K: Ord + Clone>(
     calls: &[(f64, Vec<K>)],
     opens: impl Fn(&K) -> bool,
@@ -71,7 +71,7 @@ fn alone_tshark_finds_every_call_of_a_run_well_formed_and_counted() {
     let Some(capture) = available(Capture::start(sandbox, ganesha.interface(), &ports)) else {
         return;
     };
-    // KEEP: nothing is removed behind RUN.
+    // KEEP: no files are removed after RUN.
     let sweep = Sweep::inside(sandbox, export)
         .set("LOAD", 300)
         .set("PROCS", 6)
@@ -84,8 +84,8 @@ fn alone_tshark_finds_every_call_of_a_run_well_formed_and_counted() {
     let pcap = capture.stop().expect("the capture ends");
     assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
     let ours = counted(&ended);
-    // The server is left alone for a tenth of a second between INIT and RUN. Behind RUN the
-    // marker is given its last words, after a pause or not.
+    // The server gets no calls for a tenth of a second between INIT and RUN. After RUN the marker
+    // is written a last time, with a pause before it or not.
     let mut with_marker = ours.clone();
     for (procedure, calls) in HEARTBEAT_CALLS {
         *with_marker.entry(procedure as u32).or_default() += calls;
@@ -140,10 +140,10 @@ fn alone_tshark_finds_all_procedures_well_formed() {
     assert_eq!(calls.len(), 22, "{calls:?}");
 }
 
-/// The record's mean service times against those between the packets: within 5 us
-/// or 5 %. The record's are longer by the way from a packet on the loopback to the
-/// program's look at its clock, the wake-up of a thread that sleeps (20 to 60 us),
-/// so the delays are such that 5 % are more than that.
+/// The record's mean service times compared with those between the packets: within 5 us or 5 %.
+/// Those of the record are longer by the time from a packet on the loopback to the program's
+/// reading of its clock, the wake-up of a sleeping thread (20 to 60 us), so the delays are chosen
+/// so that 5 % are more than that.
 #[test]
 fn alone_tshark_measures_the_same_service_times() {
     let _turn = alone();
@@ -185,7 +185,7 @@ fn service_times(sandbox: &Arc<Sandbox>) -> Option<Vec<(f64, f64)>> {
     assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
     let times = pcap.times().expect("tshark");
     let stats = ended.point(1).stats.expect("figures");
-    // Those that RUN asks for in numbers; the few calls before do not matter.
+    // Calls that are frequent in RUN; the few earlier calls do not matter.
     let ops = [Op::Getattr, Op::Access, Op::Lookup, Op::Read];
     let both = ops.iter().map(|op| {
         let ours = stats.op(*op).expect("in the mix").service.mean_ns() / 1e3;

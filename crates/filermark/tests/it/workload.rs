@@ -1,9 +1,9 @@
-//! `workload`: what is listed, shown, exported and checked.
+//! `workload`: lists, shows, exports and checks.
 
 use crate::{filermark, stderr_text};
 use serde_json::Value;
 
-/// What it prints when all goes well.
+/// Its stdout when it succeeds.
 fn product(dir: &std::path::Path, args: &[&str]) -> String {
     let args = [&["workload"], args].concat();
     let output = filermark(dir, &args);
@@ -15,7 +15,7 @@ fn product(dir: &std::path::Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// What it says when the command line or a file is wrong.
+/// Its stderr when the command line or a file is wrong.
 fn refused(dir: &std::path::Path, args: &[&str]) -> String {
     let args = [&["workload"], args].concat();
     let output = filermark(dir, &args);
@@ -37,7 +37,7 @@ fn everything_that_ships_is_listed_and_shown() {
             let name = one["name"].as_str().expect("a name");
             assert!(list.contains(name), "{name}");
             assert!(product(dir, &["show", name]).contains(name));
-            // What is shown as a definition file is one.
+            // The output in the form of a definition file is a valid one.
             std::fs::write(
                 dir.join("shown.toml"),
                 product(dir, &["show", "--toml", name]),

@@ -75,7 +75,7 @@ fn below(dir: &Dir, level: Level, kind: NameMeaning) -> Result<Vec<CString>> {
         if part.is_empty() {
             return Ok(found);
         }
-        let fits = |name: &CString| level.look(name.to_bytes()) == kind;
+        let fits = |name: &CString| level.meaning(name.to_bytes()) == kind;
         found.extend(part.into_iter().filter(fits));
     }
 }

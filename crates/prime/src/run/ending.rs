@@ -1,5 +1,5 @@
-//! The end of a run: the run's directories are given back, also with what lost
-//! clients left in them, as far as others reach it.
+//! The end of a run: the run's directories are removed, with the files that lost clients
+//! left in them, as far as other clients reach them.
 
 use super::state::{MARGIN, Run};
 use crate::stop_if::StopConditions;
@@ -11,27 +11,27 @@ use filermark_model::plan::{MountPoint, Target};
 use filermark_model::{Finding, Nanos, Rule, RunPlan, Severity};
 use std::collections::BTreeSet;
 
-/// How long a client that leaves by itself may take to remove what it made.
-const FAREWELLS_MAX: Nanos = Nanos::from_secs(60);
+/// Time limit for a client that ends by itself to remove what it made.
+const FINAL_CLEANUP_MAX: Nanos = Nanos::from_secs(60);
 
-/// Places that a message names; of more it gives the count.
+/// The most places that a message names; it gives the number of the others.
 const PLACES_SHOWN: usize = 4;
 
-/// What stays, with what the user can do about it.
+/// The message about a leftover, with what the user can do.
 fn leftover_text(left: &Leftover, stop_command: &str) -> String {
     let sentence = &left.sentence;
     match left.is_not_ours {
-        // It says itself what can be done.
+        // The sentence itself says what to do.
         true => format!("left behind: {sentence}"),
         false => format!("left behind: {sentence}; `{stop_command}` removes what is this run's"),
     }
 }
 
-/// The run's directory on every mount point of the clients that are meant.
-fn kept_places(plan: &RunPlan, is_meant: impl Fn(usize) -> bool, dir: &str) -> String {
+/// The run's directory on every mount point of the selected clients.
+fn kept_places(plan: &RunPlan, is_selected: impl Fn(usize) -> bool, dir: &str) -> String {
     let clients = plan.clients.iter().enumerate();
-    let meant = clients.filter(|(at, _)| is_meant(*at));
-    let mounts: BTreeSet<&MountPoint> = meant.flat_map(|(_, c)| &c.mounts).collect();
+    let selected = clients.filter(|(at, _)| is_selected(*at));
+    let mounts: BTreeSet<&MountPoint> = selected.flat_map(|(_, c)| &c.mounts).collect();
     let shown = mounts.iter().take(PLACES_SHOWN).map(|m| m.below(dir));
     let shown = shown.collect::<Vec<_>>().join(", ");
     match mounts.len().saturating_sub(PLACES_SHOWN) {
@@ -41,14 +41,14 @@ fn kept_places(plan: &RunPlan, is_meant: impl Fn(usize) -> bool, dir: &str) -> S
 }
 
 impl Run<'_> {
-    /// Cleans up whatever the run came to; gives what stays, as findings.
+    /// Cleans up, whatever the outcome of the run; returns findings about what remains.
     pub fn clean_up_at_the_end(&mut self, agents: &mut Agents, has_failed: bool) -> Vec<Finding> {
         if self.options.plan.fileset.keep {
-            // A run that was refused has made no file set. What lies there may be another
-            // run's, which the command would remove.
+            // A run that was refused has made no file set. The files there may be those of
+            // another run, which the command would remove.
             return self.is_prepared.then(|| self.kept()).into_iter().collect();
         }
-        // The wish to stop has been heard; the tidying up is not to hear it again.
+        // A request to stop that was handled before must not end the cleanup.
         agents.begin_removal();
         if let Some(sentence) = self.waits_for(has_failed) {
             self.remark("prime", sentence);
@@ -63,14 +63,14 @@ impl Run<'_> {
         left.into_iter()
             .map(|left| {
                 let message = leftover_text(&left, &self.options.stop_command);
-                // With its rule, so that a run that goes on still has the finding.
+                // With its rule, so that a resumed run keeps the finding.
                 self.push_event("prime", message.clone(), Some(Rule::LeftBehind));
                 Finding::new(Rule::LeftBehind, Severity::Warning, message)
             })
             .collect()
     }
 
-    /// What a run with KEEP=on leaves, and the command that removes it.
+    /// The finding about what a run with KEEP=on leaves, with the command that removes it.
     fn kept(&self) -> Finding {
         let options = &self.options;
         let places = kept_places(
@@ -84,25 +84,25 @@ impl Run<'_> {
         Finding::new(Rule::LeftBehind, Severity::Note, message)
     }
 
-    /// What CLEANUP may have to wait for, when the run has not gone as it should.
+    /// The message about what CLEANUP may have to wait for, after a stop or a failure.
     fn waits_for(&self, has_failed: bool) -> Option<String> {
         let command = &self.options.stop_command;
         if self.options.stop.is_raised() {
             let seconds = (REMOVE_MAX + STOP_MAX).0 / 1_000_000_000;
             return Some(format!(
-                "CLEANUP: removes what was made, in {seconds} s at most; Ctrl-C leaves at once, then `{command}` removes the rest"
+                "CLEANUP: removes what was made, in {seconds} s at most; Ctrl-C exits at once, then `{command}` removes the rest"
             ));
         }
         has_failed.then(|| {
             // The files are removed first, the directories in a second step.
             let minutes = 2 * (self.cleanup_limit() + MARGIN).0 / 60_000_000_000;
             format!(
-                "CLEANUP: removes what this run has made; a server that does not answer is waited for, {minutes} min at most; Ctrl-C shortens that to a minute"
+                "CLEANUP: removes what this run has made; it waits for a server that does not answer, {minutes} min at most; Ctrl-C shortens that to a minute"
             )
         })
     }
 
-    /// Everybody gives the run's directories back; gives what stays.
+    /// All agents remove the run's directories; returns what remains.
     fn release(&mut self, agents: &mut Agents) -> Vec<Leftover> {
         let limit = self.cleanup_limit() + MARGIN;
         let (mut left, mut removed_count) = (Vec::new(), 0);
@@ -131,16 +131,16 @@ impl Run<'_> {
         }
         let limit = match self.options.stop.is_raised() {
             true => STOP_MAX,
-            false => FAREWELLS_MAX,
+            false => FINAL_CLEANUP_MAX,
         };
         agents.await_leaving(limit);
-        self.tell_losses(agents);
+        self.report_losses(agents);
         left.extend(self.unreached(agents, removed_count));
         left
     }
 
-    /// Mount points of lost clients that the living reach by themselves over the
-    /// network, though they do not work there.
+    /// Mount points of lost clients that the other clients do not use, but can reach over the
+    /// network.
     fn orphans(&self, living: &BTreeSet<usize>) -> Vec<MountPoint> {
         if self.options.plan.driver.facts().target != Target::Server {
             return Vec::new();
@@ -155,7 +155,7 @@ impl Run<'_> {
         all.difference(&reached).map(|m| (*m).clone()).collect()
     }
 
-    /// What lost clients made where nobody else comes.
+    /// Files of lost clients that no other client reaches.
     fn unreached(&self, agents: &Agents, removed_count: u64) -> Vec<Leftover> {
         let plan = &self.options.plan;
         let living = agents.living();

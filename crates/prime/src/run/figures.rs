@@ -1,5 +1,5 @@
-//! What agents say of a load point: whether it can be, and what it says of the clients
-//! together.
+//! The figures of the agents for a load point: whether they are plausible, and what they
+//! add up to.
 
 use super::state::Run;
 use super::watch::PhaseWatch;
@@ -15,12 +15,12 @@ use filermark_model::{Finding, Nanos, Rule, Severity};
 use filermark_results::record::ClientSummary;
 use filermark_results::start::{ClientStart, StartRecord};
 
-/// Starts that may be farther apart than this are worth a warning.
+/// If starts may be farther apart than this, there is a warning.
 const SPREAD_MAX: Nanos = Nanos::from_millis(20);
 
 impl Run<'_> {
-    /// The figures of one client. Added up as they come: a thousand clients' at once
-    /// would not fit into memory.
+    /// Adds the figures of one client at once: those of a thousand clients would not fit into
+    /// memory.
     pub fn take_in(&mut self, watch: &mut PhaseWatch, agent: usize, report: Report) {
         let Report::Measured {
             stats,
@@ -44,7 +44,7 @@ impl Run<'_> {
             .or_else(|| implausible_reads(plan, agent, &reads))
         {
             watch.invalid_message.get_or_insert(format!(
-                "client {name}: its figures make no sense ({what}); is it of the same version?"
+                "client {name}: its figures are not plausible ({what}); check that it has the same version"
             ));
             return;
         }
@@ -76,8 +76,8 @@ impl Run<'_> {
         watch.checks.extend(clock.map(|check| (agent, check)));
     }
 
-    /// How far apart the clients can have begun: the two clocks that are known worst,
-    /// and whoever was late.
+    /// How far apart the clients may have begun: from the two clocks with the largest errors
+    /// and the latest client.
     pub fn note_start(&mut self, watch: &mut PhaseWatch, agents: &Agents) {
         let plan = &self.options.plan;
         let mut clients = Vec::new();
@@ -122,7 +122,7 @@ impl Run<'_> {
     }
 }
 
-/// A client whose RUN was not that of the others: its WARMUP or its RUN had another
+/// A client whose RUN differed from that of the others: its WARMUP or its RUN had another
 /// length than the prime has ordered, or it received that order too late.
 fn late_run(
     name: &str,
@@ -142,12 +142,12 @@ fn late_run(
         }
         (true, true, 0) => return None,
         (true, true, _) => format!(
-            "it learned {:.3} s too late when RUN begins or ends",
+            "it received the order to begin or end RUN {:.3} s too late",
             late.as_secs_f64()
         ),
     };
     let message = format!(
-        "client {name}: {what}; see whether its network or its host stood still, or give phases of fixed length (WARMUP_TIME; netmist: --exact-time)"
+        "client {name}: {what}; check whether its network or its host stalled, or set phases of fixed length (WARMUP_TIME; netmist: --exact-time)"
     );
     Some(Finding::new(Rule::ClientStart, Severity::Invalid, message))
 }

@@ -1,5 +1,5 @@
-//! The record of a run and the files that are written from it, while the run goes on and
-//! at its end.
+//! The record of a run and the files that are written from it, during the run and at its
+//! end.
 
 use super::types::{RunError, RunOptions, RunOutcome};
 use crate::live_writer::LiveWriter;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Journal {
     writer: RecordWriter,
     record: RunRecord,
-    /// What was noticed about the run as a whole.
+    /// Findings about the run as a whole.
     findings: Vec<Finding>,
     files: Vec<PathBuf>,
     places: LogPaths,
@@ -27,14 +27,13 @@ pub(super) struct Journal {
     live: Option<LiveWriter>,
     /// The logs of the load points that have ended.
     settled: SettledLogs,
-    /// The files of the results are this run's.
+    /// Whether the result files are those of this run.
     has_results: bool,
-    /// The first thing that kept a line out of the record, or a file from being written.
+    /// The first error of writing the record or a file.
     write_error: Option<String>,
 }
 
 impl Journal {
-    /// Opens the record.
     pub fn begin(options: &RunOptions<'_>) -> Result<Self, RunError> {
         let dir = &options.dir;
         std::fs::create_dir_all(dir).map_err(|e| {
@@ -80,7 +79,7 @@ impl Journal {
         })
     }
 
-    /// The record, as far as it has come.
+    /// The record until now.
     pub fn record(&self) -> &RunRecord {
         &self.record
     }
@@ -96,19 +95,19 @@ impl Journal {
         last.map_or(0.0, |restart| restart.seconds_before)
     }
 
-    /// Everybody is ready: from now on the record and the files are this run's.
+    /// All agents are ready: from now on the record and the files are those of this run.
     pub fn keep(&mut self) -> Result<(), String> {
         self.writer.keep().map_err(|e| e.to_string())?;
         self.has_results = true;
         Ok(())
     }
 
-    /// The logs of a composite grow while it runs.
+    /// Begins to write the logs of a composite while it runs.
     pub fn begin_live_logs(&mut self) {
         if self.record.run.plan.benchmark.composite().is_none() {
             return;
         }
-        // Of a run that goes on: the logs go on behind the load points that it has.
+        // In a resumed run the logs go on after the load points in the record.
         if !self.record.points.is_empty() {
             self.render();
         }
@@ -120,26 +119,26 @@ impl Journal {
         }
     }
 
-    /// What the logs of a run under way tell.
-    pub fn tell_live(&self, news: impl FnOnce() -> RunEvent) {
+    /// Queues an event for the logs of a run under way.
+    pub fn push_live(&self, event: impl FnOnce() -> RunEvent) {
         if let Some(live) = &self.live {
-            live.push(news());
+            live.push(event());
         }
     }
 
-    /// Into the file first, then into memory.
+    /// Adds a line, first to the file, then to the record in memory.
     pub fn push(&mut self, line: Line) {
         if let Err(e) = self.writer.write(&line) {
             self.write_error.get_or_insert(e.to_string());
         }
         if !matches!(line, Line::Point(_) | Line::End(_)) {
-            self.tell_live(|| RunEvent::Line(Box::new(line.clone())));
+            self.push_live(|| RunEvent::Line(Box::new(line.clone())));
         }
         self.record.push(line);
     }
 
-    /// Keeps a finding about the run as a whole, the same one only once; says whether it
-    /// is new.
+    /// Adds a finding about the run as a whole, the same one only once; returns whether it is
+    /// new.
     pub fn add_finding(&mut self, finding: Finding) -> bool {
         let known = |f: &Finding| f.rule == finding.rule && f.message == finding.message;
         if self.findings.iter().any(known) {
@@ -149,11 +148,11 @@ impl Journal {
         true
     }
 
-    /// Keeps those findings about the run as a whole that a piece before has not had.
-    pub fn add_fresh(&mut self, findings: Vec<Finding>) {
-        let fresh = findings.into_iter();
-        let fresh: Vec<Finding> = fresh.filter(|f| !self.findings.contains(f)).collect();
-        self.findings.extend(fresh);
+    /// Adds the findings about the run as a whole that no earlier piece has.
+    pub fn add_new_findings(&mut self, findings: Vec<Finding>) {
+        let new = findings.into_iter();
+        let new: Vec<Finding> = new.filter(|f| !self.findings.contains(f)).collect();
+        self.findings.extend(new);
     }
 
     /// Takes the findings about the run as a whole.
@@ -161,11 +160,13 @@ impl Journal {
         std::mem::take(&mut self.findings)
     }
 
-    /// What the logs of the load point lacked while it was measured, in words.
-    pub fn left_out(&self) -> Option<String> {
-        let left_out = self.live.as_ref().map_or(0, LiveWriter::take_left_out);
-        (left_out > 0 && self.record.end.is_none()).then(|| {
-            format!("{left_out} lines of the logs came late: the file system took too long to write them")
+    /// The message about lines that the logs lacked while the load point was measured.
+    pub fn dropped_lines(&self) -> Option<String> {
+        let dropped = self.live.as_ref().map_or(0, LiveWriter::take_dropped);
+        (dropped > 0 && self.record.end.is_none()).then(|| {
+            format!(
+                "{dropped} lines of the logs came late: the file system took too long to write them"
+            )
         })
     }
 
@@ -173,8 +174,8 @@ impl Journal {
     pub fn render(&mut self) {
         let has_ended = self.record.end.is_some();
         let settle = |live: &LiveWriter| live.settle(has_ended);
-        let trouble = self.live.as_ref().and_then(settle);
-        self.keep_trouble(trouble);
+        let write_error = self.live.as_ref().and_then(settle);
+        self.keep_error(write_error);
         let (dir, log_dir) = (&self.places.dir, &self.places.log_dir);
         let written = match (
             has_ended,
@@ -186,7 +187,7 @@ impl Journal {
         };
         match written {
             Ok(files) => self.files = files,
-            Err(e) => self.keep_trouble(Some(e.to_string())),
+            Err(e) => self.keep_error(Some(e.to_string())),
         }
         if has_ended {
             self.write_late_logs();
@@ -194,36 +195,36 @@ impl Journal {
         self.write_heartbeat_log();
     }
 
-    /// The logs of a thread that was late, and has come to its end after all.
+    /// Writes the logs again if the thread was late, but has written everything.
     fn write_late_logs(&mut self) {
-        let Some(back) = self.live.as_ref().and_then(LiveWriter::settle_again) else {
+        let Some(recovered) = self.live.as_ref().and_then(LiveWriter::settle_again) else {
             return;
         };
-        if self.write_error.as_ref() == Some(&back.message) {
+        if self.write_error.as_ref() == Some(&recovered.message) {
             self.write_error = None;
         }
-        self.keep_trouble(back.write_error);
+        self.keep_error(recovered.write_error);
         let places = &self.places;
         match write_files_and_logs(&self.record, &places.dir, &places.log_dir) {
             Ok(files) => self.files = files,
-            Err(e) => self.keep_trouble(Some(e.to_string())),
+            Err(e) => self.keep_error(Some(e.to_string())),
         }
     }
 
-    /// The log of `-q`, complete.
+    /// Writes the complete log of `-q`.
     fn write_heartbeat_log(&mut self) {
         let is_due = self.has_results && self.record.end.is_some();
         let is_free = !self.live.as_ref().is_some_and(LiveWriter::has_failed);
         let path = self.places.heartbeat_log.as_ref();
         if let Some(path) = path.filter(|_| is_due && is_free) {
             let written = write_heartbeat_log(&self.record, path);
-            self.keep_trouble(written.err().map(|e| e.to_string()));
+            self.keep_error(written.err().map(|e| e.to_string()));
         }
     }
 
-    fn keep_trouble(&mut self, trouble: Option<String>) {
-        if let Some(trouble) = trouble {
-            self.write_error.get_or_insert(trouble);
+    fn keep_error(&mut self, error: Option<String>) {
+        if let Some(error) = error {
+            self.write_error.get_or_insert(error);
         }
     }
 
@@ -247,7 +248,7 @@ impl Journal {
     }
 }
 
-/// Where the logs of a run are.
+/// The directories and files of the logs.
 fn places(options: &RunOptions<'_>) -> LogPaths {
     LogPaths {
         dir: options.dir.clone(),
@@ -261,9 +262,9 @@ fn log_dir(options: &RunOptions<'_>) -> PathBuf {
     own.unwrap_or(&options.dir).clone()
 }
 
-/// The record at `path` as it goes on with this line.
+/// The record at `path`, continued with this header.
 fn continued(path: &Path, header: RunHeader) -> Result<(RecordWriter, RunRecord), String> {
-    // What another run has written until then is in the record.
+    // From here on no other run can write to the record.
     let writer = RecordWriter::go_on(path).map_err(|e| e.to_string())?;
     let mut record = read_record(path).map_err(|e| e.to_string())?;
     if record.run.fingerprint != header.fingerprint || record.run.version != header.version {
@@ -272,7 +273,7 @@ fn continued(path: &Path, header: RunHeader) -> Result<(RecordWriter, RunRecord)
             path.display()
         ));
     }
-    // Another command may have gone on with it since this one has looked.
+    // Another command may have continued the run since this one has read the record.
     let has_failed = record.failed_points().next().is_some();
     let what = match record.end.as_ref().map(|end| &end.outcome) {
         Some(Outcome::Complete) => Some("is complete"),
@@ -289,8 +290,8 @@ fn continued(path: &Path, header: RunHeader) -> Result<(RecordWriter, RunRecord)
     Ok((writer, record))
 }
 
-/// Whether a run of this suffix has left files in a result directory, whatever became of
-/// its record; `reports` are rows of the table of outputs beside those of `results`.
+/// Whether a run of this suffix has left files in a result directory, with or without its
+/// record; `reports` are rows of the table of outputs in addition to those of `results`.
 fn has_files_of(dir: &Path, suffix: &str, reports: &'static [Output]) -> bool {
     let rows = [OUTPUTS, reports];
     let is_single = |make| !matches!(make, Make::Elsewhere | Make::Client(_) | Make::Proc(_));

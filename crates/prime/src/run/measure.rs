@@ -1,12 +1,12 @@
-//! WARMUP and RUN of a load point, as the prime watches them: the phases by its
-//! clock, what agents and scripts say meanwhile, and what came of it.
+//! WARMUP and RUN of a load point, as the prime follows them: the phases by its clock, the
+//! reports of agents and scripts, and the figures.
 
 use super::state::Run;
 use super::types::Progress;
 use super::watch::{PhaseWatch, PointMeasurement};
 use crate::heartbeats::HeartbeatMerger;
 use crate::intervals::IntervalMerger;
-use crate::report_bounds::can_be;
+use crate::report_bounds::is_plausible;
 use crate::run_length::RunLength;
 use crate::scripts::{Script, ScriptCall};
 use crate::stop_if::StopConditions;
@@ -25,14 +25,14 @@ use filermark_results::record::{Line, Phase};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Between the order to run and the first intended start: a fixed part, one per
-/// agent that has to be told, and so many times the way to the farthest of them.
+/// Time between the order to run and the first intended start: a fixed part, one for each
+/// agent that gets the order, and this multiple of the largest clock error.
 const LEAD: Nanos = Nanos::from_millis(100);
 const LEAD_PER_AGENT: Nanos = Nanos::from_micros(500);
-const LEAD_WAYS: u64 = 6;
+const LEAD_ERRORS: u64 = 6;
 /// The share of RUN after which netmist's power script is called.
 const POWER_AT: f64 = 0.7;
-/// Percent are told in steps of so many.
+/// Progress in percent is reported in steps of this size.
 const PERCENT_STEP: u32 = 10;
 
 impl Run<'_> {
@@ -45,30 +45,30 @@ impl Run<'_> {
     ) -> Result<PointMeasurement, OrderError> {
         let on_lost = self.options.launch.on_lost;
         let synced = agents.sync_clocks(on_lost);
-        self.tell_losses(agents);
+        self.report_losses(agents);
         synced?;
         let phases = self.options.plan.phases;
-        let everybody = agents.living();
-        let lead = start_lead_time(agents, &everybody);
+        let living = agents.living();
+        let lead = start_lead_time(agents, &living);
         let warmup_at = agents.now() + lead;
         let run_start = RunStart::from(warmup_at + phases.warmup);
         let watchdog = begin_watchdog(agents, run_start.clone())?;
-        let there: Vec<u64> = (0..self.options.launch.hosts.len())
+        let agent_starts: Vec<u64> = (0..self.options.launch.hosts.len())
             .map(|at| {
                 agents
                     .clock(at)
                     .map_or(0, |clock| clock.at_agent(warmup_at))
             })
             .collect();
-        let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
-        watch.stop_if = std::mem::take(&mut watch.stop_if).going_on_from(init);
+        let mut watch = self.begin_watch(point, &living, lead, warmup_at);
+        watch.stop_if = std::mem::take(&mut watch.stop_if).continued_from(init);
         let order = {
-            let watched: Vec<_> = (0..there.len())
+            let watched: Vec<_> = (0..agent_starts.len())
                 .map(|at| watch.stop_if.watched_by(at))
                 .collect();
             move |at: usize| Order::Run {
                 point,
-                warmup_at_ns: there[at],
+                warmup_at_ns: agent_starts[at],
                 watch_space: watched[at].clone(),
             }
         };
@@ -76,19 +76,21 @@ impl Run<'_> {
         watch.abort_request = agents.abort_request();
         watch.extra_orders = agents.extra_orders();
         watch.run_start = run_start;
-        let done = agents.order(&everybody, &order, limit, on_lost, &mut |now, heard| {
+        let done = agents.order(&living, &order, limit, on_lost, &mut |now, event| {
             self.keep_time(&mut watch, now);
-            match heard {
-                AgentEvent::Report(agent, word) => self.hear(&mut watch, (now, agent), word),
+            match event {
+                AgentEvent::Report(agent, report) => {
+                    self.take_report(&mut watch, (now, agent), report)
+                }
                 AgentEvent::Answer(agent, report) => self.take_in(&mut watch, agent, report),
                 AgentEvent::Lost(loss) => {
                     watch.seconds.forget(loss.agent);
                     if let Some(beats) = &mut watch.heartbeats {
                         beats.forget(loss.agent);
                     }
-                    self.tell_loss(loss);
+                    self.report_loss(loss);
                     watch.agent_count = watch.agent_count.saturating_sub(1);
-                    self.tell_living(watch.agent_count);
+                    self.report_agent_count(watch.agent_count);
                 }
                 AgentEvent::Tick => {}
             }
@@ -157,9 +159,9 @@ impl Run<'_> {
         }
     }
 
-    /// Does what the clock says is due. Must not wait: load is being made.
+    /// Does what is due by now. Must not wait: load is being made.
     fn keep_time(&mut self, watch: &mut PhaseWatch, now: Nanos) {
-        self.tell_percent(watch, now);
+        self.report_percent(watch, now);
         if !watch.running && now >= watch.to {
             self.enter_run(watch);
         }
@@ -196,8 +198,8 @@ impl Run<'_> {
         });
     }
 
-    /// Tells every tenth of the phase that is over by now.
-    fn tell_percent(&mut self, watch: &mut PhaseWatch, now: Nanos) {
+    /// Reports every tenth of the phase that is over by now.
+    fn report_percent(&mut self, watch: &mut PhaseWatch, now: Nanos) {
         if watch.to.since(watch.from).0 == 0 {
             return;
         }
@@ -206,7 +208,7 @@ impl Run<'_> {
             watch.percent += PERCENT_STEP;
             let is_fixed = !watch.running || watch.run_length.fixed().is_some();
             if let Some(open) = &mut watch.open {
-                self.tell_tenth(open, is_fixed);
+                self.add_tenth(open, is_fixed);
             }
             (self.options.observe)(Progress::Percent {
                 point: watch.point,
@@ -220,17 +222,22 @@ impl Run<'_> {
         }
     }
 
-    fn hear(&mut self, watch: &mut PhaseWatch, (now, agent): (Nanos, usize), word: &Report) {
-        match word {
-            Report::Second { interval } if can_be(&self.options.plan, interval) => {
+    fn take_report(
+        &mut self,
+        watch: &mut PhaseWatch,
+        (now, agent): (Nanos, usize),
+        report: &Report,
+    ) {
+        match report {
+            Report::Second { interval } if is_plausible(&self.options.plan, interval) => {
                 for mut second in watch.seconds.add(agent, interval) {
                     let passed = now.since(watch.from);
-                    let called = match watch.running {
+                    let warmup_length = match watch.running {
                         true => None,
                         false => watch.warmup.add_interval(&second, passed),
                     };
-                    if let Some(length) = called {
-                        self.call_run(watch, length);
+                    if let Some(length) = warmup_length {
+                        self.begin_run_early(watch, length);
                     }
                     watch.warmup.renumber(&mut second);
                     (self.options.observe)(Progress::Second(&second));
@@ -262,8 +269,8 @@ impl Run<'_> {
         }
     }
 
-    /// Who looks at the free space of which file systems; none where STOP_IF does not
-    /// ask for it.
+    /// Which agents watch the free space of which file systems; none without such a
+    /// condition in STOP_IF.
     pub fn space_watchers(&self, agents: &[usize]) -> SpaceReporters {
         match is_space_watched(&self.options.plan) {
             true => space_watchers(agents, &self.free),
@@ -271,8 +278,7 @@ impl Run<'_> {
         }
     }
 
-    /// One agent's second of RUN: every one counts, also one that comes too late for the
-    /// live view.
+    /// Adds one agent's second of RUN, also one that arrives too late for the live view.
     fn count_bytes(&mut self, watch: &mut PhaseWatch, now: Nanos, own: &Interval) {
         let mut second = own.clone();
         watch.warmup.renumber(&mut second);
@@ -287,8 +293,8 @@ impl Run<'_> {
         }
     }
 
-    /// The load is steady: RUN begins before its latest instant.
-    fn call_run(&mut self, watch: &mut PhaseWatch, warmup: Nanos) {
+    /// The load is steady: RUN begins before its latest possible time.
+    fn begin_run_early(&mut self, watch: &mut PhaseWatch, warmup: Nanos) {
         watch.to = watch.from + warmup;
         watch.run_end = watch.to + watch.run_length.length();
         watch.run_start.advance_to(watch.to);
@@ -303,7 +309,7 @@ impl Run<'_> {
         );
     }
 
-    /// The data set has been touched: RUN ends before its latest instant.
+    /// The data set has been touched: RUN ends before its latest possible time.
     fn end_run(&mut self, watch: &mut PhaseWatch, runtime: Nanos) {
         watch.to = watch.from + runtime;
         watch.run_end = watch.to;
@@ -344,7 +350,7 @@ impl Run<'_> {
     }
 }
 
-/// Watches the prime itself, where its time is that of a clock.
+/// Watches the prime itself, unless its time is simulated.
 fn begin_watchdog(agents: &Agents, run_start: RunStart) -> Result<Option<Watchdog>, OrderError> {
     let clock = agents.clock_of_prime();
     let begun = clock.map(|clock| Watchdog::begin(&clock, run_start));
@@ -353,7 +359,7 @@ fn begin_watchdog(agents: &Agents, run_start: RunStart) -> Result<Option<Watchdo
     })
 }
 
-/// Those of these agents that have procs at this load.
+/// The agents that have procs at this load.
 fn with_load(plan: &RunPlan, point: LoadPoint, agents: &[usize]) -> Vec<usize> {
     if plan.procs.is_empty() {
         return agents.to_vec();
@@ -368,11 +374,11 @@ fn with_load(plan: &RunPlan, point: LoadPoint, agents: &[usize]) -> Vec<usize> {
 }
 
 /// How long before WARMUP the order is given.
-fn start_lead_time(agents: &Agents, everybody: &[usize]) -> Nanos {
-    let errors = everybody
+fn start_lead_time(agents: &Agents, living: &[usize]) -> Nanos {
+    let errors = living
         .iter()
         .filter_map(|at| agents.clock(*at))
         .map(|c| c.error_ns);
     let farthest = Nanos(errors.max().unwrap_or(0));
-    LEAD + Nanos(LEAD_PER_AGENT.0 * everybody.len() as u64) + Nanos(farthest.0 * LEAD_WAYS)
+    LEAD + Nanos(LEAD_PER_AGENT.0 * living.len() as u64) + Nanos(farthest.0 * LEAD_ERRORS)
 }

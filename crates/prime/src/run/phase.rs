@@ -1,5 +1,5 @@
 //! Phases of a run: when they begin and end, for the record, the logs, the monitor script
-//! and whoever watches.
+//! and the observer.
 
 use super::state::Run;
 use super::types::Progress;
@@ -17,7 +17,7 @@ pub(super) struct OpenPhase {
     phase: Phase,
     began: Timestamp,
     since: Instant,
-    /// As in the record.
+    /// When each tenth was over, as in the record.
     percents: Vec<Timestamp>,
 }
 
@@ -52,17 +52,17 @@ impl Run<'_> {
             since: Instant::now(),
             percents: Vec::new(),
         };
-        self.journal.tell_live(|| open.run_event());
-        self.tell_monitor(point, phase, true);
+        self.journal.push_live(|| open.run_event());
+        self.notify_monitor(point, phase, true);
         open
     }
 
-    /// A further tenth of a phase is over.
-    pub fn tell_tenth(&mut self, open: &mut OpenPhase, is_fixed: bool) {
+    /// Another tenth of a phase is over.
+    pub fn add_tenth(&mut self, open: &mut OpenPhase, is_fixed: bool) {
         if !is_fixed {
             open.percents.push(Timestamp::now());
         }
-        self.journal.tell_live(|| open.run_event());
+        self.journal.push_live(|| open.run_event());
     }
 
     pub fn end_phase(&mut self, open: OpenPhase, detail: String, failure: Option<&OrderError>) {
@@ -76,7 +76,7 @@ impl Run<'_> {
         failure: Option<&OrderError>,
         space: Option<SpaceUse>,
     ) {
-        self.tell_monitor(open.point, open.phase, false);
+        self.notify_monitor(open.point, open.phase, false);
         self.journal.push(Line::Phase(PhaseRecord {
             point: open.point.map_or(0, |p| p.number),
             phase: open.phase,
@@ -90,7 +90,7 @@ impl Run<'_> {
         }));
     }
 
-    fn tell_monitor(&mut self, point: Option<LoadPoint>, phase: Phase, begins: bool) {
+    fn notify_monitor(&mut self, point: Option<LoadPoint>, phase: Phase, begins: bool) {
         let (load, point) = point.map_or((0.0, 0), |p| (p.requested.0, p.number));
         self.scripts.notify_monitor(scripts::PhaseEvent {
             phase,

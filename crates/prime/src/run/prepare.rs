@@ -1,5 +1,5 @@
-//! The beginning of a run: all agents are there, ready and of the plan's version, the file
-//! set fits, and the record becomes this run's.
+//! The beginning of a run: all agents are connected, ready and of the same version, the
+//! file set fits, and the record becomes that of this run.
 
 use super::state::Run;
 use super::types::Progress;
@@ -16,11 +16,11 @@ use filermark_results::hosts_changed;
 use filermark_results::record::Line;
 use std::collections::BTreeMap;
 
-/// Longest time for connecting, mounting and sweeping up leftovers.
+/// Longest time for connecting, mounting and removing leftovers.
 const PREPARE_MAX: Nanos = Nanos::from_secs(900);
 
 impl Run<'_> {
-    pub fn greet(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
+    pub fn wait_for_agents(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
         let limit = self.options.launch.start_timeout;
         agents.wait_hello(limit, &mut |living, all| {
             (self.options.observe)(Progress::Agents { living, all });
@@ -51,12 +51,12 @@ impl Run<'_> {
                 &order,
                 PREPARE_MAX,
                 OnLost::End,
-                &mut |_, heard| match heard {
+                &mut |_, event| match event {
                     AgentEvent::Answer(at, report) => {
                         ready.insert(at, report);
                     }
                     AgentEvent::Report(at, Report::Waiting { sentence }) => {
-                        self.tell_waiting(at, sentence.clone());
+                        self.report_waiting(at, sentence.clone());
                     }
                     _ => {}
                 },
@@ -65,7 +65,7 @@ impl Run<'_> {
                 self.take_ready(at, report);
             }
         }
-        self.same_hosts()?;
+        self.check_hosts()?;
         if let Some(message) = not_monitored(&plan, &self.free) {
             self.warn("prime", Rule::Lacking, message);
         }
@@ -75,8 +75,8 @@ impl Run<'_> {
         self.check_space(&free)
     }
 
-    /// A run goes on with the hosts that it was begun with, or not at all.
-    fn same_hosts(&self) -> Result<(), OrderError> {
+    /// Refuses to resume a run on other hosts than those that it was begun with.
+    fn check_hosts(&self) -> Result<(), OrderError> {
         let Some(restart) = self.journal.record().restarts.last() else {
             return Ok(());
         };
@@ -119,7 +119,7 @@ impl Run<'_> {
         self.free.insert(at, own);
     }
 
-    /// Says when the largest load point will not, or may not, fit.
+    /// Fails when the largest load point does not fit; warns when it may not fit.
     fn check_space(&mut self, free: &[Vec<FreeSpace>]) -> Result<(), OrderError> {
         let verdict = space::check(&self.options.plan, free);
         for message in verdict.warnings {
@@ -131,7 +131,7 @@ impl Run<'_> {
         }
     }
 
-    /// Everybody is ready: from now on the record and the files are this run's.
+    /// All agents are ready: from now on the record and the files are those of this run.
     pub fn begin_results(&mut self) -> Result<(), OrderError> {
         let kept = self.journal.keep();
         kept.map_err(|reason| OrderError::Failed { reason })?;

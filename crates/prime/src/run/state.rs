@@ -1,4 +1,4 @@
-//! A run under way: what all of its steps share.
+//! A run under way: the state that all of its steps share.
 
 use super::journal::Journal;
 use super::types::{Progress, RunError, RunOptions};
@@ -12,7 +12,7 @@ use filermark_results::{ScriptRecord, Timestamp};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What phases may take beyond their own length.
+/// Additional time limit of a phase beyond its own length.
 pub(super) const MARGIN: Nanos = Nanos::from_secs(60);
 
 /// A run under way.
@@ -23,16 +23,15 @@ pub(super) struct Run<'a> {
     pub began: Instant,
     /// Processors of the client hosts, by their names.
     pub core_counts: BTreeMap<String, u32>,
-    /// Free space that every client has told, by its number.
+    /// Free space that each client has reported, by its number.
     pub free: BTreeMap<usize, Vec<FreeSpace>>,
-    /// Whether all clients were ready: the run's directories are its own, and it went on.
+    /// Whether all clients were ready: the run's directories are its own.
     pub is_prepared: bool,
-    /// Losses that the record has.
-    losses_told: usize,
+    /// How many lost agents are in the record.
+    reported_loss_count: usize,
 }
 
 impl<'a> Run<'a> {
-    /// Opens the record.
     pub fn begin(options: RunOptions<'a>) -> Result<Self, RunError> {
         let journal = Journal::begin(&options)?;
         let mut scripts = Scripts::new(options.plan.scripts.as_ref());
@@ -44,7 +43,7 @@ impl<'a> Run<'a> {
             core_counts: BTreeMap::new(),
             free: BTreeMap::new(),
             is_prepared: false,
-            losses_told: 0,
+            reported_loss_count: 0,
             options,
         })
     }
@@ -54,30 +53,33 @@ impl<'a> Run<'a> {
         format!("{RUN_DIR_PREFIX}{}", self.options.suffix)
     }
 
-    /// Into the record with the agents that were lost since it was last looked.
-    pub fn tell_losses(&mut self, agents: &Agents) {
-        let fresh = agents.losses().get(self.losses_told..).unwrap_or_default();
-        for loss in fresh {
-            self.tell_loss(loss);
+    /// Adds the agents that were lost since the last call to the record.
+    pub fn report_losses(&mut self, agents: &Agents) {
+        let new = agents
+            .losses()
+            .get(self.reported_loss_count..)
+            .unwrap_or_default();
+        for loss in new {
+            self.report_loss(loss);
         }
-        if !fresh.is_empty() {
-            self.tell_living(agents.living().len());
+        if !new.is_empty() {
+            self.report_agent_count(agents.living().len());
         }
     }
 
-    /// The next loss, which came just now.
-    pub fn tell_loss(&mut self, loss: &LostAgent) {
-        self.losses_told += 1;
+    /// Adds the next lost agent to the record.
+    pub fn report_loss(&mut self, loss: &LostAgent) {
+        self.reported_loss_count += 1;
         self.remark(&loss.client, loss.to_string());
     }
 
-    /// So many agents are there.
-    pub fn tell_living(&mut self, living: usize) {
+    /// Reports how many agents are connected.
+    pub fn report_agent_count(&mut self, living: usize) {
         let all = self.options.launch.hosts.len();
         (self.options.observe)(Progress::Agents { living, all });
     }
 
-    /// Into the record with what scripts have said.
+    /// Adds the calls of scripts to the record.
     pub fn keep_scripts(&mut self, ended: Vec<ScriptRecord>) {
         for script in ended {
             (self.options.observe)(Progress::Script(&script));
@@ -85,8 +87,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A client waits, and for what.
-    pub fn tell_waiting(&mut self, client: usize, sentence: String) {
+    /// Reports what a client waits for.
+    pub fn report_waiting(&mut self, client: usize, sentence: String) {
         let client = self.options.plan.clients.get(client);
         let name = client.map_or_else(String::new, |client| client.name.clone());
         self.remark(&name, sentence);
@@ -110,7 +112,7 @@ impl<'a> Run<'a> {
         }));
     }
 
-    /// An event, and a finding about the run as a whole; the same one only once.
+    /// Adds an event and a finding about the run as a whole; the same one only once.
     pub fn warn(&mut self, host: &str, rule: Rule, message: String) {
         let finding = Finding::new(rule, Severity::Warning, message.clone());
         if self.journal.add_finding(finding) {
@@ -120,8 +122,8 @@ impl<'a> Run<'a> {
 
     /// Writes the files of what has been measured so far.
     pub fn render(&mut self) {
-        // It is a line of the live log, too.
-        if let Some(message) = self.journal.left_out() {
+        // The remark is also a line of the live log.
+        if let Some(message) = self.journal.dropped_lines() {
             self.remark("prime", message);
         }
         self.journal.render();

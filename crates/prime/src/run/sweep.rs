@@ -21,24 +21,24 @@ use filermark_results::{
 use std::collections::BTreeSet;
 
 impl Run<'_> {
-    /// Carries the run out, closes the record, renders the files.
+    /// Carries out the run, closes the record, writes the files.
     pub fn carry_out(mut self, board: Box<dyn AgentLinks>) -> Result<RunOutcome, RunError> {
         let (own, stop) = (identity::own_hello(), self.options.stop.clone());
         let mut agents = Agents::new(board, &self.options.launch, own, stop);
-        let greeted = self.greet(&mut agents);
-        // Nobody makes anything before all are there.
-        let has_begun = greeted.is_ok();
-        let prepared = greeted.and_then(|()| self.prepare(&mut agents));
+        let connected = self.wait_for_agents(&mut agents);
+        // No agent makes files before all are connected.
+        let has_begun = connected.is_ok();
+        let prepared = connected.and_then(|()| self.prepare(&mut agents));
         self.is_prepared = prepared.is_ok();
         let outcome = prepared
             .and_then(|()| self.begin_results())
             .and_then(|()| self.measure_baseline(&mut agents))
             .and_then(|()| self.points(&mut agents));
-        self.tell_losses(&agents);
+        self.report_losses(&agents);
         if has_begun {
             let left = self.clean_up_at_the_end(&mut agents, outcome.is_err());
-            // A piece before may have left the same.
-            self.journal.add_fresh(left);
+            // An earlier piece may have the same findings.
+            self.journal.add_new_findings(left);
         }
         agents.dismiss();
         let ended = self.scripts.finish(&self.options.stop);
@@ -46,7 +46,7 @@ impl Run<'_> {
         let mut findings = self.journal.take_findings();
         findings.extend(self.scripts.findings());
         let pieces = self.journal.record().pieces();
-        findings.extend(pieces.map(|told| Finding::new(Rule::Resumed, Severity::Note, told)));
+        findings.extend(pieces.map(|text| Finding::new(Rule::Resumed, Severity::Note, text)));
         let outcome = match outcome {
             Ok(()) => Outcome::Complete,
             Err(OrderError::Stopped) => {
@@ -72,8 +72,8 @@ impl Run<'_> {
         }))
     }
 
-    /// netmist's power script measures the idle system, before anything is made: of a run
-    /// that goes on that was in its first piece.
+    /// netmist's power script measures the idle system before files are made. In a resumed
+    /// run the first piece has done that.
     fn measure_baseline(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
         if !self.journal.record().restarts.is_empty() {
             return Ok(());
@@ -100,7 +100,8 @@ impl Run<'_> {
         alive
     }
 
-    /// The load of a point has ended, well or not: the scripts that it began are told.
+    /// The load of a point has ended or failed: calls the scripts that were called at its
+    /// beginning.
     fn stop_scripts(&mut self, agents: &mut Agents, point: LoadPoint) -> Result<(), OrderError> {
         self.scripts.call_stops(point.number);
         self.wait_for_scripts(agents)
@@ -109,7 +110,7 @@ impl Run<'_> {
     fn points(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
         let points = self.options.plan.points.clone();
         let last = points.last().map(|p| p.number);
-        // Of a run that goes on.
+        // In a resumed run some points are measured already.
         let measured: BTreeSet<u32> = self
             .journal
             .record()
@@ -120,14 +121,14 @@ impl Run<'_> {
         for point in points.into_iter().filter(|p| !measured.contains(&p.number)) {
             let began = Timestamp::now();
             self.journal
-                .tell_live(|| RunEvent::Point(point.number, began));
+                .push_live(|| RunEvent::Point(point.number, began));
             let measured = self.init(agents, point).and_then(|(noticed, stop_if)| {
                 let mut measured = self.measure(agents, point, stop_if)?;
                 measured.noticed.extend(noticed);
                 Ok(measured)
             });
-            let told = self.stop_scripts(agents, point);
-            let measured = measured.and_then(|measured| told.map(|()| measured));
+            let stopped = self.stop_scripts(agents, point);
+            let measured = measured.and_then(|measured| stopped.map(|()| measured));
             let rule = match &measured {
                 Err(OrderError::Emergency { .. }) => Rule::EmergencyStop,
                 _ => Rule::Failed,
@@ -142,18 +143,19 @@ impl Run<'_> {
                     Err(e),
                 ),
             };
-            self.tell_losses(agents);
+            self.report_losses(agents);
             self.end_point(point, began, (status, rule), measured, agents);
             result?;
-            let anew = !self.options.plan.fileset.reuse && Some(point.number) != last;
-            if anew {
+            let is_made_again = !self.options.plan.fileset.reuse && Some(point.number) != last;
+            if is_made_again {
                 self.clean_up(agents, Some(point))?;
             }
         }
         Ok(())
     }
 
-    /// INIT of a load point; gives what was noticed, and what was heard of free space.
+    /// INIT of a load point; returns a finding about it, and the state of the conditions of
+    /// STOP_IF.
     fn init(
         &mut self,
         agents: &mut Agents,
@@ -169,8 +171,8 @@ impl Run<'_> {
         let phase = self.begin_phase(Some(point), Phase::Init, None);
         let limit = self.options.plan.phases.init_timeout + MARGIN;
         let on_lost = self.options.launch.on_lost;
-        let everybody = agents.living();
-        let watchers = self.space_watchers(&everybody);
+        let living = agents.living();
+        let watchers = self.space_watchers(&living);
         let mut guard = StopConditions::new(&self.options.plan, point, watchers);
         let watched: Vec<_> = (0..self.options.launch.hosts.len())
             .map(|at| guard.watched_by(at))
@@ -179,7 +181,7 @@ impl Run<'_> {
             point,
             watch_space: watched.get(at).cloned().unwrap_or_default(),
         };
-        let done = self.order_tasks(agents, &everybody, &order, limit, on_lost, &mut guard);
+        let done = self.order_tasks(agents, &living, &order, limit, on_lost, &mut guard);
         self.push_phase(
             phase,
             done.as_ref().map(TaskSummary::describe).unwrap_or_default(),
@@ -191,7 +193,7 @@ impl Run<'_> {
         Ok((noticed, guard))
     }
 
-    /// The names of the clients that run on this host, as the prime itself has started them.
+    /// The names of the clients that the prime has started on its own host.
     fn clients_here(&self) -> BTreeSet<&str> {
         let hosts = self.options.launch.hosts.iter();
         let here = hosts.filter(|host| host.launcher == LauncherKind::Local);

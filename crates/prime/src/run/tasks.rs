@@ -1,4 +1,4 @@
-//! Orders that make or remove files, and what they came to.
+//! Orders that make or remove files, and their results.
 
 use super::state::{MARGIN, Run};
 use super::types::Progress;
@@ -13,8 +13,8 @@ use filermark_model::{LoadPoint, Nanos};
 use filermark_results::record::{Phase, SpaceChange, SpaceUse};
 
 impl Run<'_> {
-    /// CLEANUP between load points and before the end: everybody removes what its own
-    /// procs made.
+    /// CLEANUP between load points and before the end: each agent removes the files of its
+    /// own procs.
     pub fn clean_up(
         &mut self,
         agents: &mut Agents,
@@ -22,10 +22,10 @@ impl Run<'_> {
     ) -> Result<(), OrderError> {
         let limit = self.cleanup_limit() + self.cleanup_limit() + MARGIN;
         let phase = self.begin_phase(point, Phase::Cleanup, None);
-        let everybody = agents.living();
+        let living = agents.living();
         let done = self.order_tasks(
             agents,
-            &everybody,
+            &living,
             &|_| Order::Cleanup,
             limit,
             OnLost::Continue,
@@ -36,7 +36,7 @@ impl Run<'_> {
             done.as_ref().map(TaskSummary::describe).unwrap_or_default(),
             done.as_ref().err(),
         );
-        self.tell_losses(agents);
+        self.report_losses(agents);
         done.map(|_| ())
     }
 
@@ -45,8 +45,8 @@ impl Run<'_> {
         self.options.plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN)
     }
 
-    /// Gives an order that makes or removes files, and sums up what it came to. Ends it
-    /// where the guard says so.
+    /// Gives an order that makes or removes files, and adds up the results. Ends it when a
+    /// condition of `guard` holds.
     pub fn order_tasks(
         &mut self,
         agents: &mut Agents,
@@ -60,7 +60,7 @@ impl Run<'_> {
         let abort_request = agents.abort_request();
         let (mut task_count, mut bytes) = (0, 0);
         let mut living = agents.living().len();
-        agents.order(who, order, limit, on_lost, &mut |_, heard| match heard {
+        agents.order(who, order, limit, on_lost, &mut |_, event| match event {
             AgentEvent::Report(
                 _,
                 Report::Progress {
@@ -90,11 +90,11 @@ impl Run<'_> {
             }
             AgentEvent::Answer(_, report) => done.add(report),
             AgentEvent::Report(at, Report::Waiting { sentence }) => {
-                self.tell_waiting(at, sentence.clone());
+                self.report_waiting(at, sentence.clone());
             }
             AgentEvent::Lost(_) => {
                 living = living.saturating_sub(1);
-                self.tell_living(living);
+                self.report_agent_count(living);
             }
             _ => {}
         })?;
@@ -102,11 +102,11 @@ impl Run<'_> {
     }
 }
 
-/// What an order that makes or removes files came to, all agents together.
+/// The results of an order that makes or removes files, all agents together.
 #[derive(Debug, Default)]
 pub(super) struct TaskSummary {
     tasks: TaskTotals,
-    /// What stays.
+    /// What remains.
     pub leftovers: Vec<Leftover>,
     /// INIT: free space before and after.
     space: Vec<SpaceChange>,
@@ -138,7 +138,7 @@ impl TaskSummary {
         self.tasks.task_count
     }
 
-    /// What INIT wrote and did to the free space, where servers state it.
+    /// What INIT wrote, and how the free space changed, where servers report it.
     pub fn space_use(&self) -> Option<SpaceUse> {
         (!self.space.is_empty()).then(|| SpaceUse {
             written_bytes: self.tasks.bytes,

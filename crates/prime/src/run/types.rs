@@ -1,4 +1,4 @@
-//! What a run needs, what it tells while it goes on, and what it comes to.
+//! The options of a run, its progress and its outcome.
 
 use filermark_engine::driver::StopFlag;
 use filermark_model::input::InputFile;
@@ -11,36 +11,36 @@ use filermark_results::{Environment, Heartbeat, Outcome, RunRecord, ScriptRecord
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a run needs besides its plan.
+/// A plan and how to run it.
 pub struct RunOptions<'a> {
     /// The plan.
     pub plan: RunPlan,
-    /// End of the names of the result files.
+    /// The last part of the names of the result files.
     pub suffix: String,
     /// The command that removes what the run leaves behind, for messages.
     pub stop_command: String,
     /// The files that the plan was read from.
     pub inputs: Vec<InputFile>,
-    /// The record of this suffix is of this plan and was cut: go on behind its last
-    /// measured load point.
+    /// The record of this suffix has this plan and is incomplete: resume the run after its
+    /// last measured load point.
     pub goes_on: bool,
     /// Directory of the result files; made when missing.
     pub dir: PathBuf,
-    /// Directory of the procs' logs, where it is another one.
+    /// Directory of the procs' logs, if it differs from `dir`.
     pub client_log_dir: Option<PathBuf>,
-    /// A further log of all heartbeats (netmist's `-q`).
+    /// An additional log of all heartbeats (netmist's `-q`).
     pub heartbeat_log: Option<PathBuf>,
-    /// The files that the caller makes of the record: further rows of the table of outputs.
+    /// The files that the caller makes from the record: additional rows of the table of outputs.
     pub reports: &'static [Output],
-    /// Raised when the user wishes to stop.
+    /// Raised when the user asks to stop.
     pub stop: StopFlag,
-    /// Where the agents are to be, and what it means when one is lost.
+    /// Where the agents are started, and whether the run goes on when one is lost.
     pub launch: LaunchPlan,
-    /// Told what goes on.
+    /// Called with the progress.
     pub observe: &'a mut dyn FnMut(Progress<'_>),
 }
 
-/// What goes on.
+/// Progress of a run.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// A phase begins.
@@ -52,7 +52,7 @@ pub enum Progress<'a> {
         /// How long it will take, where that is known.
         expected: Option<Duration>,
     },
-    /// INIT or CLEANUP went on; sums since the phase began.
+    /// Progress of INIT or CLEANUP; sums since the phase began.
     Tasks {
         /// Tasks done.
         task_count: u64,
@@ -70,13 +70,13 @@ pub enum Progress<'a> {
         /// How much of it is over: 10, 20 and so on to 100.
         percent: u32,
     },
-    /// How fast every proc has been since the heartbeat before.
+    /// The rate of each proc since the previous heartbeat.
     Heartbeat(&'a Heartbeat),
-    /// A script of the user's has ended, well or not.
+    /// A script of the user has ended or failed.
     Script(&'a ScriptRecord),
     /// A load point is over; it is in the record.
     PointEnded(&'a RunRecord, &'a PointRecord),
-    /// So many of all agents are there.
+    /// The number of connected agents.
     Agents {
         /// Those that can be given orders.
         living: usize,
@@ -85,23 +85,23 @@ pub enum Progress<'a> {
     },
     /// A client host is ready.
     Host(&'a Environment),
-    /// Something worth telling.
+    /// A message.
     Remark(&'a str),
 }
 
 /// How a run went.
 #[derive(Debug)]
 pub struct RunOutcome {
-    /// Everything, as it is in the file.
+    /// The whole record, as in the file.
     pub record: RunRecord,
     /// The record's file.
     pub record_path: PathBuf,
     /// The classical files that were written.
     pub files: Vec<PathBuf>,
-    /// The run ended before it had begun anything, and the record and the files of its name
-    /// are an earlier run's: they are as they were, and `record` is in no file.
+    /// The run ended before all agents were ready: the record and the files of its name are
+    /// those of an earlier run and unchanged, and `record` is in no file.
     pub earlier_run_kept: bool,
-    /// Why the record or one of those files is not whole.
+    /// Why the record or one of those files is incomplete.
     pub unwritten: Option<String>,
 }
 
@@ -115,7 +115,7 @@ impl RunOutcome {
     }
 }
 
-/// Why there is not even a record.
+/// Why there is no record.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The result directory or the record cannot be written.

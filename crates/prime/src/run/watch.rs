@@ -1,4 +1,4 @@
-//! WARMUP and RUN under way, as the prime watches them.
+//! The state of WARMUP and RUN under way, in the prime.
 
 use super::phase::OpenPhase;
 use super::state::MARGIN;
@@ -17,29 +17,29 @@ use filermark_model::{Finding, LoadPoint, Nanos, PointStats};
 use filermark_results::record::{ClientSummary, WarmupRecord};
 use filermark_results::start::StartRecord;
 
-/// What a load point came to.
+/// The result of a load point.
 #[derive(Default)]
 pub(super) struct PointMeasurement {
     /// The figures of all clients together.
     pub stats: PointStats,
-    /// Those of each client, in short.
+    /// A summary for each client.
     pub clients: Vec<ClientSummary>,
-    /// How long WARMUP took, where that was decided on the way.
+    /// How long WARMUP took, if that was decided while it ran.
     pub warmup: Option<WarmupRecord>,
-    /// How well the clients began together.
+    /// How far apart the clients began.
     pub start: Option<StartRecord>,
-    /// How long each process stood still.
+    /// How long each process was stalled.
     pub stalls: Vec<ProcessStalls>,
-    /// Where the bytes came from that were read.
+    /// The source of the bytes that were read.
     pub reads: Vec<ClientReads>,
-    /// What was noticed beside them.
+    /// Further findings.
     pub noticed: Vec<Finding>,
 }
 
 /// WARMUP and RUN under way.
 pub(super) struct PhaseWatch {
     pub point: LoadPoint,
-    /// When the phase that goes on began and will end, by the prime's clock.
+    /// When the present phase began and will end, by the prime's clock.
     pub from: Nanos,
     pub to: Nanos,
     /// From the order to the beginning of WARMUP.
@@ -59,30 +59,30 @@ pub(super) struct PhaseWatch {
     pub seconds: IntervalMerger,
     pub stop_if: StopConditions,
     pub abort_request: AbortRequest,
-    /// Agents that are there.
+    /// Connected agents.
     pub agent_count: usize,
     /// What has been measured so far.
     pub measured: PointMeasurement,
-    /// How late each agent took up the order.
+    /// How late each agent began.
     pub late: Vec<(usize, Nanos)>,
     pub checks: Vec<(usize, ClockCheck)>,
-    /// What an agent has told that cannot be.
+    /// The message about figures of an agent that are not plausible.
     pub invalid_message: Option<String>,
 }
 
 impl PhaseWatch {
-    /// How long all agents may take to answer, when WARMUP takes so long.
+    /// How long all agents may take to answer, with this length of WARMUP.
     pub fn limit(&self, warmup: Nanos) -> Nanos {
         self.lead + warmup + self.run_length.length() + MARGIN
     }
 
-    /// Sends all agents a further order; with it the time that they may take is another.
+    /// Sends all agents another order, which changes their time limit.
     pub fn order(&self, order: Order, warmup: Nanos) {
         let limit = self.limit(warmup);
         self.extra_orders.borrow_mut().push_back((order, limit));
     }
 
-    /// The share of the phase under way that is over.
+    /// The share of the present phase that is over.
     pub fn share(&self, now: Nanos) -> f64 {
         let passed = now.since(self.from);
         if self.running {
@@ -92,13 +92,13 @@ impl PhaseWatch {
         (passed.as_secs_f64() / length.max(1e-9)).min(1.0)
     }
 
-    /// How long WARMUP took, where that was not fixed.
+    /// Adds the length of WARMUP to the result, if it was not fixed.
     pub fn note_warmup(&mut self) {
         self.measured.warmup = self.warmup.record();
         self.measured.noticed.extend(self.warmup.finding());
     }
 
-    /// The prime's own stalls, before those of the agents, which come in any order.
+    /// Adds the prime's own stalls, and sorts those of the agents.
     pub fn add_stalls(&mut self, own: Option<Stalls>) {
         let stalls = &mut self.measured.stalls;
         stalls.extend(own.map(|stalls| ProcessStalls {

@@ -1,5 +1,5 @@
-//! One call of a script: started in its own process group, ended when it takes too
-//! long or is told to, its output kept.
+//! One call of a script: started in its own process group, ended at its time limit or on
+//! request; its output is kept.
 
 use super::groups;
 use super::output::{CapturedOutput, Streams};
@@ -13,38 +13,38 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A program that ends by itself has run beside RUN where it ran for this share of it
-/// `[own]`: `vmstat 1 300` ends a second early.
+/// A program that ends by itself has covered RUN if it ran for this share of it `[own]`:
+/// `vmstat 1 300` ends a second early.
 const RAN_MIN: f64 = 0.9;
 
-/// What is called, and how.
+/// A call that is to be made.
 pub(super) struct ScriptCommand {
     pub program: PathBuf,
     pub args: Vec<String>,
     pub env: Vec<(&'static str, String)>,
     pub until: CallLimit,
-    /// Where else what it prints goes, and the line that goes ahead of it.
+    /// A file that gets a copy of the output, and the line before it.
     pub copy: Option<(File, String)>,
-    /// What goes to stderr is kept by itself, too.
+    /// Whether stderr is also kept separately.
     pub splits_errors: bool,
     pub signal: Arc<CallSignal>,
 }
 
-/// How long a call goes on.
+/// When a call ends.
 #[derive(Clone, Copy)]
 pub(super) enum CallLimit {
-    /// Till it ends by itself, for so long at most.
+    /// By itself, or after this time.
     Limit(Duration),
-    /// Till it is told that RUN has ended.
+    /// When RUN has ended.
     EndOfRun,
 }
 
-/// What a call is told while it goes on.
+/// Signals to a call under way.
 #[derive(Default)]
 pub(super) struct CallSignal {
     /// RUN has ended.
     pub run_ended: AtomicBool,
-    /// It is to end at once, or not to begin at all.
+    /// The call has to end at once, or must not begin.
     pub give_up: AtomicBool,
 }
 
@@ -58,21 +58,21 @@ impl CallSignal {
     }
 }
 
-/// What became of a call.
+/// The result of a call.
 pub(super) struct CallResult {
     pub at: Timestamp,
     pub seconds: f64,
     pub status: ScriptStatus,
     pub output: String,
-    /// What it wrote to stderr, where that is told apart.
+    /// What it wrote to stderr, if that is kept separately.
     pub errors: String,
-    /// The program has ended and is kept as the leader of its group, in which something
-    /// that it has started may go on.
+    /// The program has ended and is kept as the leader of its group, in which processes that
+    /// it has started may still run.
     pub leader: Option<Child>,
 }
 
 impl CallResult {
-    /// A call that came to nothing.
+    /// A call that failed.
     pub fn failed(reason: String) -> Self {
         Self {
             at: Timestamp::now(),
@@ -88,10 +88,10 @@ impl CallResult {
 /// Makes a call and waits for its end; for a thread of its own.
 pub(super) fn carry_out(job: ScriptCommand) -> CallResult {
     if job.signal.is_given_up() {
-        return CallResult::failed("was not called, as the run had ended".into());
+        return CallResult::failed("was not called, because the run had ended".into());
     }
     if matches!(job.until, CallLimit::EndOfRun) && job.signal.has_run_ended() {
-        let reason = "was not started: RUN had ended before the program of the load point before";
+        let reason = "was not started: RUN had ended before the program of the previous load point had ended";
         return CallResult::failed(reason.into());
     }
     let (at, since) = (Timestamp::now(), Instant::now());
@@ -108,9 +108,9 @@ pub(super) fn carry_out(job: ScriptCommand) -> CallResult {
     let seconds = since.elapsed().as_secs_f64();
     let stays = match (&status, job.until) {
         (ScriptStatus::Exited { .. }, CallLimit::Limit(_)) => true,
-        // What it has left running is the monitor.
+        // The monitor may be a process that it has left running.
         (ScriptStatus::Exited { code: 0 }, CallLimit::EndOfRun) => {
-            if !ran_till_end_of_run(&child, since, &job.signal) {
+            if !ran_until_end_of_run(&child, since, &job.signal) {
                 let reason = "ended before RUN did, with exit code 0, and left nothing running";
                 status = ScriptStatus::Failed {
                     reason: reason.into(),
@@ -138,25 +138,25 @@ pub(super) fn carry_out(job: ScriptCommand) -> CallResult {
     }
 }
 
-/// A program that has begun at `since` has ended by itself: waits for the end of RUN and
-/// says whether it, or what it has left running, ran till then.
-fn ran_till_end_of_run(child: &Child, since: Instant, wish: &CallSignal) -> bool {
+/// A program that was started at `since` has ended by itself: waits for the end of RUN and
+/// returns whether it, or a process that it has left running, ran until then.
+fn ran_until_end_of_run(child: &Child, since: Instant, signal: &CallSignal) -> bool {
     let ran = since.elapsed();
-    while !wish.has_run_ended() && !wish.is_given_up() {
+    while !signal.has_run_ended() && !signal.is_given_up() {
         std::thread::sleep(child::POLL);
     }
     ran >= since.elapsed().mul_f64(RAN_MIN) || child::has_running_group(child)
 }
 
-/// Waits till it ends, by itself or because it has to.
-fn watch(child: &mut Child, until: CallLimit, wish: &CallSignal) -> ScriptStatus {
+/// Waits until it ends, by itself or because it is ended.
+fn watch(child: &mut Child, until: CallLimit, signal: &CallSignal) -> ScriptStatus {
     let failed = |reason: String| ScriptStatus::Failed { reason };
     let began = Instant::now();
     loop {
         match child::end_of(child) {
             Ok(Some(ExitKind::Exited(code))) => return ScriptStatus::Exited { code },
             Ok(Some(ExitKind::Signal(number))) => {
-                return failed(format!("was ended from outside (signal {number})"));
+                return failed(format!("was ended by signal {number} from another process"));
             }
             Ok(None) => {}
             Err(e) => return failed(e.to_string()),
@@ -166,10 +166,10 @@ fn watch(child: &mut Child, until: CallLimit, wish: &CallSignal) -> ScriptStatus
                 let seconds = limit.as_secs_f64();
                 return end_too_late(child, format!("took longer than {seconds} s and was ended"));
             }
-            CallLimit::Limit(_) if wish.is_given_up() => {
-                return end_too_late(child, "was ended, as the run was".into());
+            CallLimit::Limit(_) if signal.is_given_up() => {
+                return end_too_late(child, "was ended, because the run had ended".into());
             }
-            CallLimit::EndOfRun if wish.has_run_ended() || wish.is_given_up() => {
+            CallLimit::EndOfRun if signal.has_run_ended() || signal.is_given_up() => {
                 return end_in_time(child);
             }
             _ => {}
@@ -178,26 +178,26 @@ fn watch(child: &mut Child, until: CallLimit, wish: &CallSignal) -> ScriptStatus
     }
 }
 
-/// Ends what should have ended by itself.
+/// Ends a program that should have ended by itself.
 fn end_too_late(child: &mut Child, why: String) -> ScriptStatus {
     let reason = match groups::end(std::slice::from_mut(child)) {
         true => why,
-        false => format!("{why}, but hangs in the system"),
+        false => format!("{why}, but hangs in the kernel"),
     };
     ScriptStatus::Failed { reason }
 }
 
-/// Ends what was to go on till now.
+/// Ends a program that was to run until now.
 fn end_in_time(child: &mut Child) -> ScriptStatus {
     let failed = |reason: String| ScriptStatus::Failed { reason };
-    let patience = child::TERM_GRACE.as_secs();
+    let grace = child::TERM_GRACE.as_secs();
     if !groups::end(std::slice::from_mut(child)) {
-        return failed("does not end although it was killed, and hangs in the system".into());
+        return failed("does not end although it was killed, and hangs in the kernel".into());
     }
     match child.try_wait().ok().flatten().map(child::end_by) {
         Some(ExitKind::Exited(code)) => ScriptStatus::Stopped { code: Some(code) },
         Some(ExitKind::Signal(child::SIGKILL)) => failed(format!(
-            "did not end within {patience} s of SIGTERM at the end of RUN and was killed"
+            "did not end within {grace} s of SIGTERM at the end of RUN and was killed"
         )),
         Some(ExitKind::Signal(child::SIGTERM)) | None => ScriptStatus::Stopped { code: None },
         Some(ExitKind::Signal(number)) => failed(format!("ended with signal {number} after RUN")),
@@ -213,12 +213,12 @@ fn start(job: &ScriptCommand) -> io::Result<(Child, Streams)> {
         let mut direct = Command::new(&job.program);
         let started = spawn(&mut direct, job);
         match started {
-            // Without a first line that names its interpreter, a shell would run it.
+            // A script without a line that names its interpreter is run by a shell.
             Err(e) if e.raw_os_error() == Some(ENOEXEC) => {
                 let mut shell = Command::new("/bin/sh");
                 return spawn(shell.arg(&job.program), job);
             }
-            // Somebody is just done writing it.
+            // Another process has just written it.
             Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && tries < 10 => {
                 tries += 1;
                 std::thread::sleep(child::POLL);

@@ -1,28 +1,28 @@
-//! Calls that did not do well, gathered into one finding for each thing that is wrong.
+//! Failed calls, combined into one finding for each error.
 
 use filermark_model::text::sanitize;
 use filermark_model::{Finding, Rule, Severity};
 
 /// The most of what a program wrote to stderr that a finding quotes, in characters.
-const WORDS_LEN_MAX: usize = 120;
+const QUOTE_LEN_MAX: usize = 120;
 
-/// What is wrong with the scripts of a run.
+/// The errors of the scripts of a run.
 #[derive(Default)]
 pub(super) struct ScriptErrors(Vec<ScriptError>);
 
-/// A script that could not be called or did not do well, and where.
+/// A script that could not be called or failed, and at which load points.
 struct ScriptError {
     script: String,
-    /// Empty: all of its calls are meant.
+    /// Empty: all of its calls.
     argument: String,
     reason: String,
-    /// The first words of its stderr, of the first such call.
+    /// The beginning of the stderr of the first such call.
     message: String,
     points: Vec<u32>,
 }
 
 impl ScriptErrors {
-    /// Takes one more in.
+    /// Adds an error.
     pub fn add(&mut self, script: &str, argument: &str, reason: &str, errors: &str, point: u32) {
         let known = self
             .0
@@ -41,23 +41,22 @@ impl ScriptErrors {
         }
     }
 
-    /// Whether all is well.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// A finding for each.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
-        let troubles = self.0.iter();
-        troubles.map(|t| Finding::new(Rule::Script, Severity::Warning, t.to_string()))
+        let errors = self.0.iter();
+        errors.map(|t| Finding::new(Rule::Script, Severity::Warning, t.to_string()))
     }
 }
 
-/// The first line that says something, cut where it is long.
+/// The first line that is not empty, cut if it is long.
 fn first_line(errors: &str) -> String {
     let line = errors.lines().map(str::trim).find(|line| !line.is_empty());
     let line = line.unwrap_or_default();
-    sanitize(line, WORDS_LEN_MAX)
+    sanitize(line, QUOTE_LEN_MAX)
 }
 
 impl std::fmt::Display for ScriptError {

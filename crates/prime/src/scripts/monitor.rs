@@ -1,8 +1,7 @@
-//! PRIME_MON_SCRIPT (manual M, section 3.3.1): a program of the user's that runs while
-//! RUN does, or that is told of every phase.
+//! PRIME_MON_SCRIPT (manual M, section 3.3.1): a program of the user that runs during RUN,
+//! or that is called for every phase.
 //!
-//! Calls are carried out by one thread, one after the other, in the order in which they
-//! were asked for.
+//! One thread makes the calls, one after the other, in the order of the requests.
 
 use super::call::{CallLimit, CallResult, CallSignal, ScriptCommand, carry_out};
 use filermark_model::plan::{MonitorMode, MonitorPlan};
@@ -16,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-/// Calls that wait for their turn at most.
+/// The most calls that wait.
 pub(super) const WAITING_MAX: usize = 64;
 
 /// The beginning or the end of a phase.
@@ -41,19 +40,19 @@ impl PhaseEvent {
     }
 }
 
-/// Where what the program prints goes, and which calls were made before.
+/// Where the program's output goes, and which calls were made before.
 #[derive(Clone, Copy, Debug)]
 pub struct MonitorFiles<'a> {
     /// The suffix of the run.
     pub suffix: &'a str,
     /// The result directory.
     pub dir: &'a Path,
-    /// The number of the last call, where a run goes on that was cut.
+    /// The number of the last call, if the run is a resumed one.
     pub earlier_calls: Option<u32>,
 }
 
 impl MonitorFiles<'_> {
-    /// `sfsmon.SUFFIX`: begun anew, or gone on with.
+    /// `sfsmon.SUFFIX`: created, or appended to.
     fn open(&self) -> Result<File, String> {
         let path = self.dir.join(SFSMON.name(self.suffix));
         let opened = match self.earlier_calls {
@@ -68,8 +67,8 @@ impl MonitorFiles<'_> {
         });
         begun.map_err(|e| {
             format!(
-                "{}: cannot be written: {e}; of what it prints only the first 64 KiB of each \
-                 call are kept, in the record",
+                "{}: cannot be written: {e}; of its output only the first 64 KiB of each \
+                call are kept, in the record",
                 path.display()
             )
         })
@@ -83,8 +82,8 @@ pub(super) struct Monitor {
     copy: Option<File>,
     /// The number of the last call.
     count: u32,
-    lane: Sender<(u64, ScriptCommand)>,
-    /// The program that runs while RUN does.
+    commands: Sender<(u64, ScriptCommand)>,
+    /// The program that runs during RUN.
     running: Option<Arc<CallSignal>>,
 }
 
@@ -95,30 +94,30 @@ pub(super) struct PendingCall {
     /// When the phase began or ended.
     pub event_at: Timestamp,
     pub signal: Arc<CallSignal>,
-    /// Whether the run waits for its end before it goes on: a program that runs beside RUN
-    /// has to end before the next INIT, a call of the phase mode need not.
+    /// Whether the run waits for its end before it goes on: a program that runs during RUN
+    /// has to end before the next INIT, a call of the phase mode does not.
     pub is_waited_for: bool,
     job: ScriptCommand,
 }
 
 impl Monitor {
-    /// What the program prints goes to `sfsmon.SUFFIX`, too; `tell` hears of every call
-    /// that has ended. The second value: why there is no such file.
+    /// The program's output also goes to `sfsmon.SUFFIX`; `results` gets the result of every
+    /// call. The second value: why there is no such file.
     pub fn new(
         plan: MonitorPlan,
         files: MonitorFiles<'_>,
-        tell: Sender<(u64, CallResult)>,
+        results: Sender<(u64, CallResult)>,
     ) -> io::Result<(Self, Option<String>)> {
-        let (lane, jobs) = channel::<(u64, ScriptCommand)>();
+        let (commands, jobs) = channel::<(u64, ScriptCommand)>();
         let work = move || {
             for (id, job) in jobs {
-                let _ = tell.send((id, carry_out(job)));
+                let _ = results.send((id, carry_out(job)));
             }
         };
         std::thread::Builder::new()
             .name("monitor".into())
             .spawn(work)?;
-        let (copy, trouble) = match files.open() {
+        let (copy, open_error) = match files.open() {
             Ok(file) => (Some(file), None),
             Err(why) => (None, Some(why)),
         };
@@ -127,10 +126,10 @@ impl Monitor {
             suffix: files.suffix.into(),
             copy,
             count: files.earlier_calls.unwrap_or(0),
-            lane,
+            commands,
             running: None,
         };
-        Ok((monitor, trouble))
+        Ok((monitor, open_error))
     }
 
     /// Its name in messages.
@@ -147,7 +146,7 @@ impl Monitor {
         )
     }
 
-    /// The call that a phase's begin or end asks for, if it does.
+    /// The call that is due at the beginning or end of a phase, if any.
     pub fn plan(&mut self, event: PhaseEvent) -> Option<PendingCall> {
         match (self.plan.mode, event.phase, event.begins) {
             (MonitorMode::Phases, _, _) => Some(self.call(event)),
@@ -164,16 +163,16 @@ impl Monitor {
         }
     }
 
-    /// RUN has ended, and the program that runs beside it shall.
+    /// RUN has ended: ends the program that runs during RUN.
     pub fn end_with_run(&mut self) {
-        if let Some(wish) = self.running.take() {
-            wish.run_ended.store(true, Ordering::Relaxed);
+        if let Some(signal) = self.running.take() {
+            signal.run_ended.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Into the thread with a call.
+    /// Queues a call for the thread.
     pub fn send(&self, id: u64, planned: PendingCall) {
-        let _ = self.lane.send((id, planned.job));
+        let _ = self.commands.send((id, planned.job));
     }
 
     fn call(&mut self, event: PhaseEvent) -> PendingCall {
@@ -212,13 +211,13 @@ impl Monitor {
             ("FILERMARK_RUN", point),
             ("FILERMARK_SUFFIX", self.suffix.clone()),
         ];
-        let wish = Arc::new(CallSignal::default());
+        let signal = Arc::new(CallSignal::default());
         let copy = self.copy.as_ref().and_then(|file| file.try_clone().ok());
         PendingCall {
             argument,
             number,
             event_at: now,
-            signal: wish.clone(),
+            signal: signal.clone(),
             is_waited_for: !is_short,
             job: ScriptCommand {
                 program: PathBuf::from(&self.plan.script),
@@ -227,7 +226,7 @@ impl Monitor {
                 until: self.until(),
                 copy: copy.map(|file| (file, head)),
                 splits_errors: true,
-                signal: wish,
+                signal,
             },
         }
     }
@@ -236,7 +235,7 @@ impl Monitor {
         self.limit().map_or(CallLimit::EndOfRun, CallLimit::Limit)
     }
 
-    /// How long a call of a phase may take; a program beside RUN has no limit.
+    /// How long a call of a phase may take; a program that runs during RUN has no limit.
     pub fn limit(&self) -> Option<Duration> {
         match self.plan.mode {
             MonitorMode::Program => None,
@@ -247,7 +246,7 @@ impl Monitor {
         }
     }
 }
-/// The name of a program monitor in a finding.
+/// The name of the program in a finding.
 pub(super) fn shown(name: &str) -> String {
     format!("PRIME_MON_SCRIPT {name}")
 }

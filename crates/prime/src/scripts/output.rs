@@ -1,5 +1,5 @@
-//! What a script prints: its beginning is kept, all of it is copied where that is
-//! wished.
+//! The output of a script: its beginning is kept, and all of it is copied to a file if
+//! there is one.
 
 use filermark_results::heartbeat::{SCRIPT_OUTPUT_LEN_MAX, script_output};
 use std::fs::File;
@@ -8,15 +8,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long output is still waited for after a script has ended: something that it
-/// left running may hold the pipe for ever.
-const LAST_WORDS: Duration = Duration::from_millis(200);
-/// The same where all of its group was ended: only what has left the group may hold it.
-const LAST_WORDS_OF_GROUP: Duration = Duration::from_secs(2);
+/// How long to wait for output after a script has ended: a process that it has left
+/// running may keep the pipe open.
+const OUTPUT_WAIT: Duration = Duration::from_millis(200);
+/// How long to wait if its whole group was ended: only a process that has left the group
+/// can keep the pipe open.
+const OUTPUT_WAIT_OF_GROUP: Duration = Duration::from_secs(2);
 
 /// The reading ends of a script's outputs.
 pub(super) struct Streams {
-    /// Stdout, and stderr where that has no pipe of its own.
+    /// Stdout, and stderr if it has no pipe of its own.
     pub output: PipeReader,
     pub errors: Option<PipeReader>,
 }
@@ -32,7 +33,7 @@ pub(super) struct CapturedOutput {
 }
 
 impl CapturedOutput {
-    /// Begins to read. With a copy its first line is written ahead of all.
+    /// Begins to read. The first line of a copy is written before the output.
     pub fn of(streams: Streams, copy: Option<(File, String)>) -> Self {
         let (end, at_end) = channel();
         let (output, errors) = (Bytes::default(), Bytes::default());
@@ -56,12 +57,12 @@ impl CapturedOutput {
         }
     }
 
-    /// The beginning of all that it printed, and of what went to stderr alone.
+    /// The beginning of all output, and of stderr alone.
     pub fn take(self, is_group_ended: bool) -> (String, String) {
         let deadline = Instant::now()
             + match is_group_ended {
-                true => LAST_WORDS_OF_GROUP,
-                false => LAST_WORDS,
+                true => OUTPUT_WAIT_OF_GROUP,
+                false => OUTPUT_WAIT,
             };
         for _ in 0..self.stream_count {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -73,9 +74,9 @@ impl CapturedOutput {
     }
 }
 
-/// Reads all that a script prints and keeps its beginning. Goes on for as long as
-/// somebody holds the pipe: a monitor that the script has left running must not
-/// die of a closed one.
+/// Reads all output of a script and keeps its beginning. Goes on as long as a process has
+/// the pipe open: a monitor that the script has left running must not fail because the
+/// pipe is closed.
 fn keep(mut pipe: PipeReader, into: Vec<Bytes>, mut copy: Option<File>, end: Sender<()>) {
     let read = move || {
         let mut buffer = [0; 4096];
@@ -88,9 +89,9 @@ fn keep(mut pipe: PipeReader, into: Vec<Bytes>, mut copy: Option<File>, end: Sen
             };
             for kept in &into {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                // One byte too many, so that what is cut is seen to be.
-                let room = (SCRIPT_OUTPUT_LEN_MAX + 1).saturating_sub(kept.len());
-                kept.extend(printed.iter().take(room));
+                // One byte more than the limit shows that the output was cut.
+                let free = (SCRIPT_OUTPUT_LEN_MAX + 1).saturating_sub(kept.len());
+                kept.extend(printed.iter().take(free));
             }
             if let Some(file) = &mut copy {
                 let _ = file.write_all(printed);
@@ -98,7 +99,7 @@ fn keep(mut pipe: PipeReader, into: Vec<Bytes>, mut copy: Option<File>, end: Sen
         }
         let _ = end.send(());
     };
-    // Without a thread nothing is kept; the end of the channel tells so.
+    // Without a thread nothing is kept, and the channel is closed.
     let _ = std::thread::Builder::new()
         .name("script-output".into())
         .spawn(read);

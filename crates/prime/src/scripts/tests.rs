@@ -1,4 +1,4 @@
-//! Scripts that behave, and scripts that do not.
+//! Scripts that work, and scripts that fail.
 
 use super::{MonitorFiles, PhaseEvent, Script, ScriptCall, Scripts};
 use filermark_engine::driver::StopFlag;
@@ -64,9 +64,9 @@ fn what_a_script_prints_is_kept_in_its_order() {
 }
 
 #[test]
-fn a_failing_script_is_told_once_with_its_load_points() {
+fn a_failing_script_is_one_finding_with_its_load_points() {
     let dir = tempfile::tempdir().unwrap();
-    // Without a first line: a shell is meant.
+    // Without a line that names the interpreter: a shell runs it.
     write(dir.path(), Script::Stat, "echo no counters; exit 3\n");
     let mut all = scripts(&dir, Nanos::from_secs(30));
     for point in [1, 2] {
@@ -80,23 +80,22 @@ fn a_failing_script_is_told_once_with_its_load_points() {
         assert_eq!(ended[0].status, ScriptStatus::Exited { code: 3 });
         assert_eq!(ended[0].output, "no counters\n");
     }
-    let told = messages(&all, Severity::Warning);
+    let found = messages(&all, Severity::Warning);
     assert_eq!(
-        told,
+        found,
         ["netmist_stat.sh ZERO: exit code 3 (load points 1, 2)"]
     );
 }
 
-/// What went wrong in an earlier piece of a run is told at its end, as if it were in this one.
 #[test]
-fn troubles_of_the_pieces_before_are_told() {
+fn errors_of_earlier_pieces_of_a_run_are_findings_at_its_end() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), Script::Stat, "#!/bin/sh\nexit 4\n");
     let mut first = scripts(&dir, Nanos::from_secs(30));
     call(&mut first, Script::Stat, "ZERO");
     let mut calls = wait(&mut first);
-    let told = messages(&first, Severity::Warning);
-    assert_eq!(told.len(), 1, "{told:?}");
+    let found = messages(&first, Severity::Warning);
+    assert_eq!(found.len(), 1, "{found:?}");
     let of_monitor = ScriptRecord {
         script: "watch.sh".into(),
         call: Some(1),
@@ -111,10 +110,10 @@ fn troubles_of_the_pieces_before_are_told() {
     calls.push(good);
     let mut second = scripts(&dir, Nanos::from_secs(30));
     second.take_earlier(&calls);
-    let again = messages(&second, Severity::Warning);
-    assert_eq!(again.len(), 2, "{again:?}");
-    assert_eq!(again[0], told[0]);
-    let monitor = &again[1];
+    let later = messages(&second, Severity::Warning);
+    assert_eq!(later.len(), 2, "{later:?}");
+    assert_eq!(later[0], found[0]);
+    let monitor = &later[1];
     assert!(
         monitor.starts_with("PRIME_MON_SCRIPT watch.sh: "),
         "{monitor}"
@@ -141,9 +140,9 @@ fn a_sleeping_script_is_ended_with_its_children() {
         began.elapsed()
     );
     assert_eq!(ended[0].output, "before\n");
-    let told = messages(&all, Severity::Warning);
+    let found = messages(&all, Severity::Warning);
     assert_eq!(
-        told,
+        found,
         ["netmist_mon.sh INIT: took longer than 0.7 s and was ended (load point 1)"]
     );
     assert_gone(&pid_file);
@@ -154,7 +153,7 @@ fn assert_gone(pid_file: &Path) {
     let alive = Path::new("/proc").join(pid.trim());
     let deadline = Instant::now() + Duration::from_secs(5);
     while alive.join("status").exists() && !is_zombie(&alive) {
-        assert!(Instant::now() < deadline, "its child lives on");
+        assert!(Instant::now() < deadline, "its child still runs");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -165,10 +164,10 @@ fn is_zombie(process: &Path) -> bool {
 }
 
 #[test]
-fn what_a_script_leaves_running_goes_on_till_the_run_ends() {
+fn processes_that_a_script_leaves_running_go_on_until_the_run_ends() {
     let dir = tempfile::tempdir().unwrap();
     let (sign, pid_file) = (dir.path().join("sign"), dir.path().join("pid"));
-    // The monitor still holds the pipe, and writes to it.
+    // The monitor still has the pipe open, and writes to it.
     let text = format!(
         "#!/bin/sh\necho begun\n(sleep 1; echo more; echo alive > {}; sleep 600) &\necho $! > {}\n",
         sign.display(),
@@ -190,7 +189,7 @@ fn what_a_script_leaves_running_goes_on_till_the_run_ends() {
 }
 
 #[test]
-fn output_without_end_is_bounded() {
+fn kept_output_is_limited() {
     let dir = tempfile::tempdir().unwrap();
     let text = "#!/bin/sh\nhead -c 3000000 /dev/zero | tr '\\0' x\n";
     write(dir.path(), Script::Power, text);
@@ -202,16 +201,16 @@ fn output_without_end_is_bounded() {
 }
 
 #[test]
-fn what_cannot_be_called_is_told() {
+fn scripts_that_cannot_be_called_are_findings() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("netmist_mon.sh"), "#!/bin/sh\n").unwrap();
     std::fs::create_dir(dir.path().join("netmist_power.sh")).unwrap();
     let mut all = scripts(&dir, Nanos::from_secs(30));
     call(&mut all, Script::Mon, "INIT");
     assert!(wait(&mut all).is_empty());
-    let told = messages(&all, Severity::Warning);
+    let found = messages(&all, Severity::Warning);
     assert_eq!(
-        told,
+        found,
         [
             "netmist_mon.sh: is not executable and is not called (chmod +x)",
             "netmist_power.sh: is no file and is not called",
@@ -220,12 +219,12 @@ fn what_cannot_be_called_is_told() {
     let notes = messages(&all, Severity::Note);
     assert_eq!(notes.len(), 1);
     assert!(notes[0].contains("netmist_stat.sh is missing"), "{notes:?}");
-    // Without a plan nothing is looked for and nothing is said.
+    // Without a plan no script is looked for, and there are no findings.
     assert!(Scripts::new(None).findings().is_empty());
 }
 
 #[test]
-fn only_scripts_that_were_begun_are_told_to_stop() {
+fn only_scripts_that_were_begun_are_stopped() {
     let dir = tempfile::tempdir().unwrap();
     for script in [Script::Mon, Script::Stat] {
         write(dir.path(), script, "#!/bin/sh\n");
@@ -235,14 +234,14 @@ fn only_scripts_that_were_begun_are_told_to_stop() {
     wait(&mut all);
     all.call_stops(1);
     let ended = wait(&mut all);
-    let told: Vec<_> = ended.iter().map(|e| (&*e.script, &*e.argument)).collect();
-    assert_eq!(told, [("netmist_mon.sh", "STOP")]);
+    let calls: Vec<_> = ended.iter().map(|e| (&*e.script, &*e.argument)).collect();
+    assert_eq!(calls, [("netmist_mon.sh", "STOP")]);
     all.call_stops(1);
     assert!(wait(&mut all).is_empty());
 }
 
 #[test]
-fn the_wish_to_stop_shortens_the_wait() {
+fn a_request_to_stop_shortens_the_wait() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), Script::Stat, "#!/bin/sh\nexec sleep 600\n");
     let mut all = scripts(&dir, Nanos::from_secs(3_600));
@@ -256,10 +255,13 @@ fn the_wish_to_stop_shortens_the_wait() {
         "{:?}",
         began.elapsed()
     );
-    assert_eq!(ended[0].status.to_string(), "was ended, as the run was");
+    assert_eq!(
+        ended[0].status.to_string(),
+        "was ended, because the run had ended"
+    );
 }
 
-/// With `mon.sh` in `dir` as the monitor; `earlier_calls`: the run goes on.
+/// Begins with `mon.sh` in `dir` as the monitor; `earlier_calls`: the run is a resumed one.
 fn begin_monitor(
     scripts: &mut Scripts,
     dir: &TempDir,
@@ -288,7 +290,7 @@ fn begin_monitor(
     scripts.begin_monitor(Some(&plan), files);
 }
 
-fn tell(scripts: &mut Scripts, phase: Phase, begins: bool, point: u32) {
+fn notify(scripts: &mut Scripts, phase: Phase, begins: bool, point: u32) {
     scripts.notify_monitor(PhaseEvent {
         phase,
         begins,
@@ -312,13 +314,13 @@ fn finish(scripts: &mut Scripts) -> Vec<ScriptRecord> {
 }
 
 #[test]
-fn a_program_that_did_not_run_beside_run_is_told() {
+fn a_program_that_ends_before_run_is_a_finding() {
     let dir = tempfile::tempdir().unwrap();
     let mut all = Scripts::new(None);
     let text = "echo usage; echo $$ >pid";
     begin_monitor(&mut all, &dir, text, MonitorMode::Program, None);
     let began = Instant::now();
-    tell(&mut all, Phase::Run, true, 1);
+    notify(&mut all, Phase::Run, true, 1);
     let process = || {
         let pid = std::fs::read_to_string(dir.path().join("pid")).ok()?;
         Some(Path::new("/proc").join(pid.strip_suffix('\n')?))
@@ -326,45 +328,45 @@ fn a_program_that_did_not_run_beside_run_is_told() {
     wait_for("its end", || process().is_some_and(|p| is_zombie(&p)));
     // RUN is much longer than the program.
     std::thread::sleep(4 * began.elapsed() + Duration::from_millis(500));
-    tell(&mut all, Phase::Run, false, 1);
+    notify(&mut all, Phase::Run, false, 1);
     let ended = finish(&mut all);
     assert!(!ended[0].status.is_ok(), "{ended:?}");
     assert_eq!(ended[0].output, "usage\n");
-    let told = messages(&all, Severity::Warning);
+    let found = messages(&all, Severity::Warning);
     let wanted = "PRIME_MON_SCRIPT mon.sh: ended before RUN did, with exit code 0, and left \
                   nothing running (load point 1)";
-    assert_eq!(told, [wanted]);
+    assert_eq!(found, [wanted]);
 }
 
 #[test]
-fn a_program_whose_turn_comes_after_run_is_not_started() {
+fn a_program_that_waits_until_run_has_ended_is_not_started() {
     let dir = tempfile::tempdir().unwrap();
     let mut all = Scripts::new(None);
-    // The first one ends by force only.
+    // The first one has to be killed.
     let text = "trap '' TERM; echo >>marks; while :; do sleep 0.1; done";
     begin_monitor(&mut all, &dir, text, MonitorMode::Program, None);
     let marks = || std::fs::read_to_string(dir.path().join("marks")).unwrap_or_default();
-    tell(&mut all, Phase::Run, true, 1);
+    notify(&mut all, Phase::Run, true, 1);
     wait_for("the first one", || !marks().is_empty());
-    tell(&mut all, Phase::Run, false, 1);
-    tell(&mut all, Phase::Run, true, 2);
-    tell(&mut all, Phase::Run, false, 2);
+    notify(&mut all, Phase::Run, false, 1);
+    notify(&mut all, Phase::Run, true, 2);
+    notify(&mut all, Phase::Run, false, 2);
     let ended = finish(&mut all);
     assert_eq!(ended.len(), 2, "{ended:?}");
     assert_eq!(ended[1].seconds, 0.0);
     assert_eq!(marks(), "\n", "the second one was started");
-    let told = messages(&all, Severity::Warning).join("\n");
-    assert!(told.contains("was not started: RUN had ended"), "{told}");
+    let found = messages(&all, Severity::Warning).join("\n");
+    assert!(found.contains("was not started: RUN had ended"), "{found}");
 }
 
 #[test]
-fn a_call_that_starts_late_is_told_with_the_time_of_its_event() {
+fn a_call_that_starts_late_is_a_finding_with_the_time_of_its_event() {
     let dir = tempfile::tempdir().unwrap();
     let mut all = Scripts::new(None);
     let text = "[ $2$4 = INITend ] || exit 0; while [ ! -e go ]; do sleep 0.01; done";
     begin_monitor(&mut all, &dir, text, MonitorMode::Phases, None);
-    tell(&mut all, Phase::Init, false, 1);
-    tell(&mut all, Phase::Run, true, 1);
+    notify(&mut all, Phase::Init, false, 1);
+    notify(&mut all, Phase::Run, true, 1);
     std::thread::sleep(Duration::from_millis(1_100));
     std::fs::write(dir.path().join("go"), "").unwrap();
     let ended = finish(&mut all);
@@ -372,14 +374,14 @@ fn a_call_that_starts_late_is_told_with_the_time_of_its_event() {
     assert_eq!((&*late.argument, late.call), (wanted, Some(2)));
     let event_at = late.event_at.expect("the time of the event");
     assert!(late.at.seconds_since(event_at) >= 1.1, "{late:?}");
-    let told = messages(&all, Severity::Warning);
+    let found = messages(&all, Severity::Warning);
     let wanted = "PRIME_MON_SCRIPT mon.sh RUN begin: was started more than 1 s after its event, \
                   since the call before it had not ended (load point 1)";
-    assert!(told.iter().any(|m| m == wanted), "{told:?}");
+    assert!(found.iter().any(|m| m == wanted), "{found:?}");
 }
 
 #[test]
-fn a_monitor_leaves_the_limit_of_netmists_scripts_as_it_is() {
+fn a_monitor_does_not_change_the_limit_of_netmists_scripts() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), Script::Mon, "#!/bin/sh\nexec sleep 600\n");
     for mode in [MonitorMode::Program, MonitorMode::Phases] {
@@ -393,7 +395,7 @@ fn a_monitor_leaves_the_limit_of_netmists_scripts_as_it_is() {
 }
 
 #[test]
-fn a_run_that_goes_on_keeps_the_output_of_the_calls_before() {
+fn a_resumed_run_keeps_the_output_of_earlier_calls() {
     let dir = tempfile::tempdir().unwrap();
     let copy = dir.path().join("sfsmon.s");
     let text = "echo new output; echo to stderr >&2; exit 4";
@@ -401,27 +403,33 @@ fn a_run_that_goes_on_keeps_the_output_of_the_calls_before() {
         std::fs::write(&copy, "old output\n").unwrap();
         let mut all = Scripts::new(None);
         begin_monitor(&mut all, &dir, text, MonitorMode::Phases, earlier_calls);
-        tell(&mut all, Phase::Run, true, 1);
+        notify(&mut all, Phase::Run, true, 1);
         assert_eq!(finish(&mut all)[0].call, Some(number));
-        let said = std::fs::read_to_string(&copy).unwrap();
+        let output = std::fs::read_to_string(&copy).unwrap();
         assert_eq!(
-            said.contains("old output"),
+            output.contains("old output"),
             earlier_calls.is_some(),
-            "{said}"
+            "{output}"
         );
-        assert_eq!(said.contains("# the run goes on"), earlier_calls.is_some());
-        assert!(said.contains(&format!("# call {number}, ")), "{said}");
-        assert!(said.contains("new output"), "{said}");
+        assert_eq!(
+            output.contains("# the run goes on"),
+            earlier_calls.is_some()
+        );
+        assert!(output.contains(&format!("# call {number}, ")), "{output}");
+        assert!(output.contains("new output"), "{output}");
     }
-    // Where there can be no such file, that is told, and what goes to stderr is told still.
+    // If the file cannot be written, that is a finding, and stderr is still quoted.
     std::fs::remove_file(&copy).unwrap();
     std::fs::create_dir(&copy).unwrap();
     let mut all = Scripts::new(None);
     begin_monitor(&mut all, &dir, text, MonitorMode::Phases, None);
-    tell(&mut all, Phase::Run, true, 1);
+    notify(&mut all, Phase::Run, true, 1);
     finish(&mut all);
-    let told = messages(&all, Severity::Warning);
-    assert!(told[0].contains("sfsmon.s: cannot be written"), "{told:?}");
+    let found = messages(&all, Severity::Warning);
+    assert!(
+        found[0].contains("sfsmon.s: cannot be written"),
+        "{found:?}"
+    );
     let wanted = "exit code 4: to stderr (load point 1)";
-    assert!(told.iter().any(|m| m.contains(wanted)), "{told:?}");
+    assert!(found.iter().any(|m| m.contains(wanted)), "{found:?}");
 }

@@ -1,5 +1,5 @@
-//! What the agents of a simulation do with their orders: files, load and reports that are
-//! made up.
+//! How the agents of a simulation carry out their orders: with simulated files, load and
+//! reports.
 
 use super::world::{FIXED_WARMUP, SimEvent, SimState};
 use crate::fake_agent::ready;
@@ -11,7 +11,7 @@ use filermark_link::plan_password;
 use filermark_model::stats::{Interval, ProcStats};
 use filermark_model::{Nanos, Op, PointStats};
 
-/// The file system that all hosts work on, and its size.
+/// The file system of all hosts, and its size.
 const FILE_SYSTEM: &str = "null:/";
 const FS_BYTES: u64 = 1 << 50;
 
@@ -23,7 +23,7 @@ impl SimState {
         self.hosts[at].deframer.push(bytes);
         while let Ok(Some(frame)) = self.hosts[at].deframer.next_frame() {
             let clock = self.clock_of(at);
-            let order = frame.decode().expect("the prime makes sense");
+            let order = frame.decode().expect("a valid order");
             let acts = self.hosts[at].state.handle_order(order, clock, self.now.0);
             self.act(at, acts);
         }
@@ -40,16 +40,16 @@ impl SimState {
         let clock = self.clock_of(at);
         let acts = self.hosts[at].state.tick(clock);
         self.act(at, acts);
-        self.tell_seconds(at);
-        self.tell_space(at);
+        self.report_seconds(at);
+        self.report_space(at);
         if self.rng.percent(40.0) {
-            self.tell(at, &Report::Alive);
+            self.report(at, &Report::Alive);
         }
         self.at(Nanos::from_millis(200), SimEvent::Tick(at));
     }
 
-    /// How much is free, in INIT and under load.
-    pub(super) fn tell_space(&mut self, at: usize) {
+    /// Reports the free space, in INIT and under load.
+    pub(super) fn report_space(&mut self, at: usize) {
         let task = self.hosts[at].task.as_ref();
         let (
             Some(pcnt),
@@ -59,19 +59,19 @@ impl SimState {
             return;
         };
         let is_first = self.reported_space.insert(at);
-        if self.tells_space_once && !is_first {
+        if self.reports_space_once && !is_first {
             return;
         }
-        let is_told_to = watch_space.iter().any(|name| name == FILE_SYSTEM);
+        let is_watched = watch_space.iter().any(|name| name == FILE_SYSTEM);
         let report = Report::Space {
             file_system: FILE_SYSTEM.into(),
-            free_bytes: if is_told_to { FS_BYTES / 100 * pcnt } else { 0 },
+            free_bytes: if is_watched { FS_BYTES / 100 * pcnt } else { 0 },
             total_bytes: FS_BYTES,
         };
-        self.tell(at, &report);
+        self.report(at, &report);
     }
 
-    pub(super) fn tell(&mut self, at: usize, report: &Report) {
+    pub(super) fn report(&mut self, at: usize, report: &Report) {
         let frame = frame::encode(report).expect("a report");
         self.send_to_prime(at, frame);
     }
@@ -79,7 +79,7 @@ impl SimState {
     pub(super) fn act(&mut self, at: usize, acts: Vec<AgentAction>) {
         for act in acts {
             match act {
-                AgentAction::Send(report) => self.tell(at, &report),
+                AgentAction::Send(report) => self.report(at, &report),
                 AgentAction::Begin(task) => self.begin(at, task),
                 AgentAction::EndWarmup(warmup) => self.end_warmup(at, warmup),
                 AgentAction::EndRun(runtime) => match self.late_end {
@@ -94,8 +94,8 @@ impl SimState {
                 AgentAction::End => {
                     self.hosts[at].ended = true;
                     if std::mem::take(&mut self.hosts[at].link) {
-                        let way = Nanos(self.rng.below(self.latency_max.0));
-                        self.at(way, SimEvent::PrimeHearsEnd(at, "the link ended"));
+                        let delay = Nanos(self.rng.below(self.latency_max.0));
+                        self.at(delay, SimEvent::LinkEndAtPrime(at, "the link ended"));
                     }
                 }
             }
@@ -130,7 +130,7 @@ impl SimState {
         }
     }
 
-    /// The task under way has come to where it wanted.
+    /// The step of the present task is done.
     pub(super) fn work(&mut self, at: usize, number: u64) {
         if self.is_out(at) || self.hosts[at].hung {
             return;
@@ -166,7 +166,7 @@ impl SimState {
         }
     }
 
-    /// What a task came to; `None`: it has a further step.
+    /// The result of a task; `None`: it has another step.
     pub(super) fn outcome(&mut self, at: usize, task: &LongTask) -> Option<Report> {
         let done = |task_count| TaskTotals {
             task_count,
@@ -197,7 +197,7 @@ impl SimState {
                 report
             }
             LongTask::Inspect(_) => Report::Failed {
-                reason: "there is nothing to look at".into(),
+                reason: "a simulated agent has nothing to inspect".into(),
                 stopped: false,
             },
             LongTask::Init { .. } => {
@@ -228,17 +228,17 @@ impl SimState {
         })
     }
 
-    /// WARMUP begins, then after its time RUN has ended.
+    /// The first step begins WARMUP; the second is the end of RUN.
     pub(super) fn run_step(&mut self, at: usize) -> Option<Report> {
         if !self.hosts[at].loads {
             self.hosts[at].loads = true;
             self.hosts[at].began.push(self.now);
             self.begin_load(at);
-            if self.tells_seconds() {
+            if self.reports_seconds() {
                 return None;
             }
             let interval = Interval::default();
-            self.tell(at, &Report::Second { interval });
+            self.report(at, &Report::Second { interval });
             return None;
         }
         self.end_load(at);
@@ -257,7 +257,7 @@ impl SimState {
             op.service.record(Nanos(100_000 + i));
             op.response.record(Nanos(100_000 + i));
         }
-        if self.hosts[at].lies {
+        if self.hosts[at].sends_false_reports {
             match self.rng.below(4) {
                 0 => return Some(cleaned(TaskTotals::default())),
                 1 => stats.window_ns = 1 << 63,
@@ -280,20 +280,20 @@ impl SimState {
         })
     }
 
-    /// RUN begins so long after WARMUP has begun.
+    /// Sets the length of WARMUP.
     pub(super) fn end_warmup(&mut self, at: usize, warmup: Nanos) {
         let host = &mut self.hosts[at];
         let Some(began) = host.began.last().filter(|_| host.loads && !host.stopping) else {
             return;
         };
         let run_start = *began + warmup;
-        host.called.push((run_start, self.now < run_start));
+        host.run_starts.push((run_start, self.now < run_start));
         let clock = self.clock_of(at);
         self.hosts[at].lengths.end_warmup(warmup, clock);
         self.end_when_due(at);
     }
 
-    /// RUN takes so long.
+    /// Sets the length of RUN.
     pub(super) fn end_run(&mut self, at: usize, runtime: Nanos) {
         let clock = self.clock_of(at);
         let host = &self.hosts[at];
@@ -304,7 +304,7 @@ impl SimState {
         self.end_when_due(at);
     }
 
-    /// WARMUP has begun.
+    /// WARMUP begins.
     pub(super) fn begin_load(&mut self, at: usize) {
         let warmup_start = self.clock_of(at);
         let (longest, _) = self.until_steady.unwrap_or((FIXED_WARMUP, 0));
@@ -326,14 +326,14 @@ impl SimState {
         self.end_when_due(at);
     }
 
-    /// When RUN ends at a host that makes load.
+    /// When RUN ends on a host that makes load.
     pub(super) fn run_end(&self, at: usize) -> Option<Nanos> {
         let host = &self.hosts[at];
         let times = host.timetable.as_ref()?.times();
         Some(Nanos(times.run_end.0 - host.skew_ns))
     }
 
-    /// The load ends with RUN, and what the last operations take; it may be overdue.
+    /// Schedules the end of the load: the end of RUN and the time of the last operations.
     pub(super) fn end_when_due(&mut self, at: usize) {
         let end = self.run_end(at).unwrap_or(self.now);
         let host = &mut self.hosts[at];
@@ -346,13 +346,13 @@ impl SimState {
         self.at(wait, SimEvent::Step(at, number));
     }
 
-    pub(super) fn tells_seconds(&self) -> bool {
+    pub(super) fn reports_seconds(&self) -> bool {
         self.until_steady.is_some() || self.open_end.is_some()
     }
 
-    /// Whole seconds, counted from the latest instant at which RUN may begin.
-    pub(super) fn tell_seconds(&mut self, at: usize) {
-        if !self.tells_seconds() {
+    /// Reports complete seconds, counted from the latest possible beginning of RUN.
+    pub(super) fn report_seconds(&mut self, at: usize) {
+        if !self.reports_seconds() {
             return;
         }
         let (longest, falls_for) = self.until_steady.unwrap_or((FIXED_WARMUP, 0));
@@ -370,7 +370,7 @@ impl SimState {
                 response_sum_ns: success_count * (mean_ns + self.rng.below(2_000)),
                 ..Interval::default()
             };
-            self.tell(at, &Report::Second { interval });
+            self.report(at, &Report::Second { interval });
         }
         self.hosts[at].reported_seconds = passed;
     }

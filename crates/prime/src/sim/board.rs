@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The world as the prime sees it.
+/// The links of the prime in a simulation.
 pub struct SimBoard(pub Rc<RefCell<SimState>>);
 
 impl AgentLinks for SimBoard {
@@ -26,7 +26,7 @@ impl AgentLinks for SimBoard {
     fn wait(&mut self, until: Nanos) -> Option<(usize, LinkEvent)> {
         let mut world = self.0.borrow_mut();
         world.waits += 1;
-        assert!(world.waits < 3_000_000, "the prime never comes to an end");
+        assert!(world.waits < 3_000_000, "the prime does not end");
         loop {
             let now = world.now;
             if let Some((_, stop)) = world.stop_at.take_if(|(at, _)| now >= *at) {
@@ -49,7 +49,7 @@ impl AgentLinks for SimBoard {
     }
 
     fn cut(&mut self, agent: usize) {
-        self.0.borrow_mut().hang_up(agent);
+        self.0.borrow_mut().end_link(agent);
     }
 
     fn release_all(&mut self, limit: Duration) {

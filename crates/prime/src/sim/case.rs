@@ -1,5 +1,5 @@
-//! One case of a simulation: a world from a seed, the run in it, and what has to hold when
-//! all is over.
+//! One case of a simulation: its state from a seed, the run, and what has to hold at the
+//! end.
 
 use super::board::SimBoard;
 use super::fault::Fault;
@@ -20,7 +20,7 @@ const SEEDS: u64 = 100;
 fn plan(hosts: usize, points: usize, runtime: Nanos) -> RunPlan {
     let mut plan = filermark_results::testing::plan();
     plan.driver = match hosts % 2 {
-        // Its password goes beside it.
+        // With a password.
         0 => DriverPlan::Smb(filermark_results::testing::smb_plan("geheim")),
         _ => DriverPlan::NULL,
     };
@@ -65,28 +65,28 @@ impl Case {
             on_lost,
             stop: StopFlag::new(),
             runtime: Nanos::from_secs(5),
-            // In memory, where there is such a place: every record is synced to disk.
+            // In memory, if possible: every record is synced to disk.
             dir: tempfile::tempdir_in("/dev/shm")
                 .or_else(|_| tempfile::tempdir())
                 .expect("a directory"),
         }
     }
 
-    /// RUN takes so long.
+    /// Sets the length of RUN.
     pub fn lasting(mut self, runtime: Nanos) -> Self {
         self.runtime = runtime;
         self.world.borrow_mut().load_span = runtime + Nanos::from_secs(2);
         self
     }
 
-    /// WARMUP until the load is steady, and no longer than this; response times fall
-    /// for some seconds.
+    /// WARMUP until the load is steady, but no longer than this; response times fall for some
+    /// seconds.
     pub fn until_steady(self, longest: Nanos, falls_for: u64) -> Self {
         self.world.borrow_mut().until_steady = Some((longest, falls_for));
         self
     }
 
-    /// RUN until the data is touched, and no longer than this.
+    /// RUN until the data is touched, but no longer than this.
     pub fn until_touched(self, longest: Nanos) -> Self {
         self.world.borrow_mut().open_end = Some(longest);
         self
@@ -131,10 +131,10 @@ impl Case {
         run(options, Box::new(SimBoard(self.world.clone()))).expect("a record")
     }
 
-    /// Everything has come to rest and nothing is left.
+    /// Asserts that all agents have ended and no files are left.
     pub fn assert_clean(&self) {
         let mut world = self.world.borrow_mut();
-        world.go_on(Nanos::from_secs(200));
+        world.run_for(Nanos::from_secs(200));
         let survivors = |w: &SimState| w.hosts.iter().any(|h| !h.dead);
         for (at, host) in world.hosts.iter().enumerate() {
             assert!(
@@ -163,7 +163,7 @@ pub(super) fn is_hung(world: &SimState, at: usize) -> bool {
         .any(|(host, fault, _)| *host == at && *fault == Fault::Hung)
 }
 
-/// Runs a test for many seeds; tells the one that fails.
+/// Runs a test for many seeds; prints the one that fails.
 pub(super) fn for_seeds(test: impl Fn(u64)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
     let seeds = match number("FILERMARK_SIM_SEED") {

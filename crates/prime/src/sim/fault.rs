@@ -1,45 +1,45 @@
-//! What goes wrong with the agents of a simulation.
+//! Faults of the agents of a simulation.
 
 use super::world::{SimEvent, SimState};
 use filermark_link::message::Report;
 use filermark_model::Nanos;
 use filermark_model::stats::Interval;
 
-/// What goes wrong with one agent.
+/// A fault of one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Its process is gone, the link ends.
+    /// Its process is killed, the link ends.
     Killed,
-    /// Its host is gone without a word.
+    /// Its host is lost, without an end of the link.
     HostGone,
-    /// Nothing of it runs for so long.
+    /// It does not run for this time.
     Frozen(Nanos),
-    /// No bytes pass any more, and nobody says so.
+    /// No bytes pass any more, without an error.
     Blackhole,
-    /// The link ends on both sides, the agent lives.
+    /// The link ends on both sides, the agent still runs.
     Reset,
-    /// It says something that is no message.
-    Nonsense,
-    /// What it is doing never ends; it goes on saying that it is alive.
+    /// It sends bytes that are no message.
+    Garbage,
+    /// Its task never ends; it still sends keepalives.
     Hung,
-    /// From now on what it tells is well-formed and cannot be.
-    Lies,
+    /// From now on its reports are well-formed and impossible.
+    FalseReports,
 }
 
 impl SimState {
-    /// Something will go wrong.
+    /// Schedules a fault.
     pub fn plan_fault(&mut self, host: usize, fault: Fault, at: Nanos) {
         self.faults.push((host, fault, at));
         self.at(at.since(self.now), SimEvent::Fault(host, fault));
     }
 
-    pub(super) fn break_host(&mut self, at: usize, fault: Fault) {
-        let way = Nanos(self.rng.below(self.latency_max.0));
+    pub(super) fn apply_fault(&mut self, at: usize, fault: Fault) {
+        let delay = Nanos(self.rng.below(self.latency_max.0));
         match fault {
             Fault::Killed => {
                 self.die(at);
                 if std::mem::take(&mut self.hosts[at].link) {
-                    self.at(way, SimEvent::PrimeHearsEnd(at, "the link ended"));
+                    self.at(delay, SimEvent::LinkEndAtPrime(at, "the link ended"));
                 }
             }
             Fault::HostGone => {
@@ -50,14 +50,14 @@ impl SimState {
             Fault::Blackhole => self.hosts[at].link = false,
             Fault::Reset => {
                 if std::mem::take(&mut self.hosts[at].link) {
-                    self.at(way, SimEvent::PrimeHearsEnd(at, "reset by peer"));
-                    self.at(way, SimEvent::AgentHearsEnd(at));
+                    self.at(delay, SimEvent::LinkEndAtPrime(at, "reset by peer"));
+                    self.at(delay, SimEvent::LinkEndAtAgent(at));
                 }
             }
-            Fault::Nonsense => self.send_to_prime(at, b"\0\0\0\x09\0hello the".to_vec()),
+            Fault::Garbage => self.send_to_prime(at, b"\0\0\0\x09\0hello the".to_vec()),
             Fault::Hung => self.hosts[at].hung = true,
-            Fault::Lies => {
-                self.hosts[at].lies = true;
+            Fault::FalseReports => {
+                self.hosts[at].sends_false_reports = true;
                 for _ in 0..2 {
                     for second in [i64::MAX, i64::MIN] {
                         let interval = Interval {
@@ -65,10 +65,10 @@ impl SimState {
                             success_count: u64::MAX,
                             ..Interval::default()
                         };
-                        self.tell(at, &Report::Second { interval });
+                        self.report(at, &Report::Second { interval });
                     }
                     let (task_count, bytes) = (u64::MAX, u64::MAX);
-                    self.tell(at, &Report::Progress { task_count, bytes });
+                    self.report(at, &Report::Progress { task_count, bytes });
                 }
             }
         }

@@ -1,6 +1,6 @@
-//! The world of a simulation: one thread, one clock, one seed. The prime under test
-//! runs its real code on [`SimBoard`](super::board::SimBoard); agents are the real [`Duty`] over the real
-//! frames, with hosts, a network and a file system that are made up here.
+//! The state of a simulation: one thread, one clock, one seed. The prime under test runs
+//! its real code on [`SimBoard`](super::board::SimBoard); agents are the real
+//! [`AgentState`] over the real frames. Hosts, network and file system are simulated.
 
 use super::fault::Fault;
 use filermark_agent::lengths::SharedDurations;
@@ -17,22 +17,22 @@ use filermark_model::{Nanos, Rng};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
-/// WARMUP, where it is fixed.
+/// WARMUP, if its length is fixed.
 pub const FIXED_WARMUP: Nanos = Nanos::from_secs(2);
 
-/// What happens at a moment.
+/// An event of a simulation.
 #[derive(Debug)]
 pub(super) enum SimEvent {
     ToAgent(usize, Vec<u8>),
     ToPrime(usize, Vec<u8>),
-    AgentHearsEnd(usize),
-    PrimeHearsEnd(usize, &'static str),
+    LinkEndAtAgent(usize),
+    LinkEndAtPrime(usize, &'static str),
     Tick(usize),
     PrimeIsAlive,
-    /// A step of the task under way; stale when the number is another.
+    /// A step of the present task; outdated if the number differs.
     Step(usize, u64),
     Fault(usize, Fault),
-    /// An order to end RUN, which this agent takes up late.
+    /// An order to end RUN, which this agent follows late.
     EndRun(usize, Nanos),
 }
 
@@ -40,83 +40,84 @@ pub(super) enum SimEvent {
 pub struct Host {
     pub(super) state: AgentState,
     pub(super) opener: Opener,
-    /// The password that its plan came with.
+    /// The password in its plan.
     pub password: Secret,
     pub(super) deframer: Deframer,
-    /// What its clock says more than the world's.
+    /// How far its clock is ahead of that of the simulation.
     pub skew_ns: u64,
     pub(super) task: Option<(LongTask, u64)>,
     pub(super) steps: u64,
     pub(super) stopping: bool,
     pub(super) hung: bool,
-    pub(super) lies: bool,
+    pub(super) sends_false_reports: bool,
     pub dead: bool,
     pub ended: bool,
-    /// Bytes pass on the link.
+    /// Whether bytes pass on the link.
     pub(super) link: bool,
     pub(super) frozen_until: Nanos,
-    /// It makes load.
+    /// Whether it makes load.
     pub loads: bool,
     /// When it last stopped making load.
     pub load_ended: Nanos,
-    /// When it truly began WARMUP.
+    /// When it began WARMUP.
     pub began: Vec<Nanos>,
-    /// When it began RUN that it was told to begin, and whether it heard that before.
-    pub called: Vec<(Nanos, bool)>,
+    /// When RUN began that the prime has begun early, and whether the order arrived before.
+    pub run_starts: Vec<(Nanos, bool)>,
     /// When RUN ended, in each load point.
     pub run_ends: Vec<Nanos>,
     pub(super) lengths: SharedDurations,
     pub(super) timetable: Option<Timetable>,
-    /// Seconds of WARMUP that it has told.
+    /// Seconds that it has reported.
     pub(super) reported_seconds: u64,
-    /// When the last bytes of each direction arrive: a stream keeps its order.
+    /// When the last bytes of each direction arrive: later bytes must not overtake them.
     pub(super) last_arrival: [Nanos; 2],
-    /// Operations that it has told in figures.
+    /// Operations in the figures that it has reported.
     pub reported_count: u64,
 }
 
-/// Everything.
+/// The whole state of a simulation.
 pub struct SimState {
     pub now: Nanos,
     pub(super) rng: Rng,
     pub hosts: Vec<Host>,
-    pub(super) happenings: BinaryHeap<Reverse<(Nanos, u64)>>,
-    pub(super) what: std::collections::HashMap<u64, SimEvent>,
+    pub(super) queue: BinaryHeap<Reverse<(Nanos, u64)>>,
+    pub(super) events: std::collections::HashMap<u64, SimEvent>,
     pub(super) number: u64,
     pub(super) inbox: VecDeque<(usize, LinkEvent)>,
     pub(super) deframers: Vec<Deframer>,
     pub(super) cut: Vec<bool>,
-    /// Whose files are on the shared file system.
+    /// The hosts that have files on the shared file system.
     pub files: BTreeSet<usize>,
-    /// The run's directory is there.
+    /// Whether the run's directory exists.
     pub directory: bool,
-    /// WARMUP and RUN.
+    /// The length of WARMUP and RUN together.
     pub load_span: Nanos,
-    /// WARMUP until the load is steady: its longest, and for how many seconds response
+    /// WARMUP until the load is steady: its longest length, and for how many seconds response
     /// times fall.
     pub until_steady: Option<(Nanos, u64)>,
-    /// RUN until the data is touched: its longest.
+    /// RUN until the data is touched: its longest length.
     pub open_end: Option<Nanos>,
-    /// An agent that takes up the order to end RUN so much later; `None`: never.
+    /// An agent that follows the order to end RUN this much later; `None`: never.
     pub late_end: Option<(usize, Option<Nanos>)>,
-    /// The share of the one file system that is free, in percent, where hosts state it.
-    /// Who is not told to look at it says that nothing is free.
+    /// The free share of the file system, in percent, if hosts report it. A host that does not
+    /// have to watch it reports that nothing is free.
     pub free_pcnt: Option<u64>,
-    /// A host states it once in each phase only, and which hosts have in the present one.
-    pub tells_space_once: bool,
+    /// Whether a host reports it only once in each phase.
+    pub reports_space_once: bool,
+    /// The hosts that have reported it in the present phase.
     pub(super) reported_space: BTreeSet<usize>,
-    /// Longest way of a message.
+    /// The longest delay of a message.
     pub(super) latency_max: Nanos,
     /// The prime is killed at this moment.
     pub prime_dies_at: Option<Nanos>,
     pub faults: Vec<(usize, Fault, Nanos)>,
-    /// The user wishes to stop at this moment.
+    /// The user asks to stop at this moment.
     pub stop_at: Option<(Nanos, StopFlag)>,
-    /// Calls of `wait`: a prime that spins is told.
+    /// Calls of `wait`, to find a prime that loops without end.
     pub(super) waits: u64,
 }
 
-/// What unwinds a prime that is killed.
+/// The panic payload that ends a prime that is killed.
 pub struct PrimeDied;
 
 fn hello(host: usize, opener: &Opener) -> Hello {
@@ -127,10 +128,10 @@ fn hello(host: usize, opener: &Opener) -> Hello {
 }
 
 impl SimState {
-    /// So many hosts, each with a clock of its own.
+    /// With this number of hosts, each with its own clock.
     pub fn new(seed: u64, hosts: usize) -> Self {
         let mut rng = Rng::new(seed, 0x51);
-        let way_max = Nanos::from_micros([200, 5_000, 150_000][rng.below(3) as usize]);
+        let latency_max = Nanos::from_micros([200, 5_000, 150_000][rng.below(3) as usize]);
         let host = |number: usize, opener: Opener, rng: &mut Rng| Host {
             state: AgentState::new(hello(number, &opener), Nanos(0)),
             opener,
@@ -141,7 +142,7 @@ impl SimState {
             password: Secret::NONE,
             stopping: false,
             hung: false,
-            lies: false,
+            sends_false_reports: false,
             dead: false,
             ended: false,
             link: true,
@@ -149,7 +150,7 @@ impl SimState {
             loads: false,
             load_ended: Nanos(0),
             began: Vec::new(),
-            called: Vec::new(),
+            run_starts: Vec::new(),
             run_ends: Vec::new(),
             lengths: SharedDurations::default(),
             timetable: None,
@@ -163,8 +164,8 @@ impl SimState {
                 .map(|n| host(n, Opener::new(), &mut rng))
                 .collect(),
             rng,
-            happenings: BinaryHeap::new(),
-            what: std::collections::HashMap::new(),
+            queue: BinaryHeap::new(),
+            events: std::collections::HashMap::new(),
             number: 0,
             inbox: VecDeque::new(),
             deframers: (0..hosts).map(|_| Deframer::of_agent()).collect(),
@@ -176,9 +177,9 @@ impl SimState {
             open_end: None,
             late_end: None,
             free_pcnt: None,
-            tells_space_once: false,
+            reports_space_once: false,
             reported_space: BTreeSet::new(),
-            latency_max: way_max,
+            latency_max,
             prime_dies_at: None,
             faults: Vec::new(),
             stop_at: None,
@@ -186,7 +187,7 @@ impl SimState {
         };
         world.at(KEEPALIVE_INTERVAL, SimEvent::PrimeIsAlive);
         for at in 0..hosts {
-            // The agent believes that it heard the prime when it was born.
+            // The agent's time without a message from the prime begins with its own start.
             let hello = hello(at, &world.hosts[at].opener);
             world.hosts[at].state = AgentState::new(hello, world.clock_of(at));
             world.inbox.push_back((at, LinkEvent::Connected));
@@ -205,12 +206,11 @@ impl SimState {
 
     pub(super) fn at(&mut self, after: Nanos, what: SimEvent) {
         self.number += 1;
-        self.what.insert(self.number, what);
-        self.happenings
-            .push(Reverse((self.now + after, self.number)));
+        self.events.insert(self.number, what);
+        self.queue.push(Reverse((self.now + after, self.number)));
     }
 
-    /// Bytes go in pieces, each with its own delay, and keep their order.
+    /// Sends bytes in pieces, each with its own delay, in their order.
     pub(super) fn transmit(&mut self, at: usize, direction: usize, bytes: Vec<u8>) {
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
@@ -240,9 +240,9 @@ impl SimState {
         }
     }
 
-    /// Lets the next thing happen, if it is due by then.
+    /// Handles the next event, if it is due by then.
     pub(super) fn step(&mut self, until: Nanos) -> bool {
-        let Some(Reverse((when, number))) = self.happenings.peek().copied() else {
+        let Some(Reverse((when, number))) = self.queue.peek().copied() else {
             self.now = until.max(self.now);
             return false;
         };
@@ -250,9 +250,9 @@ impl SimState {
             self.now = until.max(self.now);
             return false;
         }
-        self.happenings.pop();
+        self.queue.pop();
         self.now = when.max(self.now);
-        let Some(what) = self.what.remove(&number) else {
+        let Some(what) = self.events.remove(&number) else {
             return true;
         };
         if let Some(host) = host_of(&what)
@@ -262,23 +262,23 @@ impl SimState {
             self.at(wait, what);
             return true;
         }
-        self.happen(what);
+        self.handle(what);
         true
     }
 
-    pub(super) fn happen(&mut self, what: SimEvent) {
+    pub(super) fn handle(&mut self, what: SimEvent) {
         match what {
             SimEvent::ToAgent(at, bytes) => self.agent_reads(at, &bytes),
             SimEvent::ToPrime(at, bytes) => self.prime_reads(at, &bytes),
-            SimEvent::AgentHearsEnd(at) => {
+            SimEvent::LinkEndAtAgent(at) => {
                 let acts = self.hosts[at].state.link_ended();
                 self.act(at, acts);
             }
-            SimEvent::PrimeHearsEnd(at, why) => self.post(at, LinkEvent::Closed(why.into())),
+            SimEvent::LinkEndAtPrime(at, why) => self.post(at, LinkEvent::Closed(why.into())),
             SimEvent::Tick(at) => self.tick(at),
-            SimEvent::PrimeIsAlive => self.tell_of_prime(),
+            SimEvent::PrimeIsAlive => self.send_keepalives(),
             SimEvent::Step(at, number) => self.work(at, number),
-            SimEvent::Fault(at, fault) => self.break_host(at, fault),
+            SimEvent::Fault(at, fault) => self.apply_fault(at, fault),
             SimEvent::EndRun(at, runtime) => self.end_run(at, runtime),
         }
     }
@@ -300,8 +300,8 @@ impl SimState {
         }
     }
 
-    /// The board's sign of life, as long as there is a prime.
-    pub(super) fn tell_of_prime(&mut self) {
+    /// The keepalives of the prime, as long as it runs.
+    pub(super) fn send_keepalives(&mut self) {
         let frame = frame::encode(&Order::Alive).expect("an order");
         for at in 0..self.hosts.len() {
             if self.hosts[at].link && !self.cut[at] {
@@ -313,33 +313,33 @@ impl SimState {
         }
     }
 
-    /// Lets the world go on without a prime.
-    pub fn go_on(&mut self, span: Nanos) {
+    /// Goes on for this time without a prime.
+    pub fn run_for(&mut self, span: Nanos) {
         let until = self.now + span;
         while self.step(until) {}
     }
 
-    /// The prime is gone: all links end.
+    /// The prime has ended: all links end.
     pub fn end_links(&mut self) {
         for at in 0..self.hosts.len() {
-            self.hang_up(at);
+            self.end_link(at);
         }
     }
 
-    pub(super) fn hang_up(&mut self, at: usize) {
+    pub(super) fn end_link(&mut self, at: usize) {
         self.cut[at] = true;
         if std::mem::take(&mut self.hosts[at].link) {
-            let way = Nanos(self.rng.below(self.latency_max.0));
-            self.at(way, SimEvent::AgentHearsEnd(at));
+            let delay = Nanos(self.rng.below(self.latency_max.0));
+            self.at(delay, SimEvent::LinkEndAtAgent(at));
         }
     }
 }
 
-/// Which host's doing a happening is.
+/// The host that an event belongs to.
 fn host_of(what: &SimEvent) -> Option<usize> {
     match what {
         SimEvent::ToAgent(at, _)
-        | SimEvent::AgentHearsEnd(at)
+        | SimEvent::LinkEndAtAgent(at)
         | SimEvent::Tick(at)
         | SimEvent::Step(at, _)
         | SimEvent::EndRun(at, _) => Some(*at),

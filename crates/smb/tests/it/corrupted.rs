@@ -362,7 +362,7 @@ fn a_wish_to_stop_ends_it_after_the_check_and_leaves_nothing() {
         );
         let report = report.expect("a share to claim");
         assert_eq!(report.results.len(), 5);
-        assert_eq!(report.cut_short.as_deref(), Some("as wished"));
+        assert_eq!(report.cut_short.as_deref(), Some("on request"));
         assert!(!report.is_success());
         assert!(!samba.files(Samba::DATA).join("filermark.validate").exists());
     });

@@ -99,8 +99,8 @@ fn list(dir: &OwnedFd, buffer: &mut Vec<u8>) -> rustix::io::Result<()> {
 /// A loop that makes and removes names in the driver's own directories.
 ///
 /// The directories decide about the speed: ext4 without a journal searches the inodes of a group
-/// past all that were deleted within the last minutes, so that a directory in another group is
-/// another task.
+/// past all that were deleted within the last minutes, so that results in a directory of another
+/// group cannot be compared.
 pub struct ChangingLoop {
     dirs: Vec<NamedDir>,
     names: NamePool,

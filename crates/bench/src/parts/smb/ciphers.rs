@@ -23,7 +23,7 @@ const OF_RING: Bars = Bars {
     rate_at_least: None,
 };
 
-/// Messages of 64 KiB: sealing beside ring alone, where ring has the cipher; opening; signing.
+/// Messages of 64 KiB: sealing compared with ring alone, if ring has the cipher; opening; signing.
 pub fn measure(rounds: u32) -> MeasuredOrReason {
     let mut measured = Measured::default();
     for cipher in [
@@ -111,7 +111,7 @@ fn ring_key(cipher: Cipher) -> Result<Option<LessSafeKey>, String> {
     Ok(Some(LessSafeKey::new(key)))
 }
 
-/// A message of SMB2 behind space for a transform header.
+/// A message of SMB2 after space for a transform header.
 fn message() -> Vec<u8> {
     let mut message = vec![0x5a; TRANSFORM + LEN + DATA];
     message[TRANSFORM..TRANSFORM + 4].copy_from_slice(b"\xFESMB");

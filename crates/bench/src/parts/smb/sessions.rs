@@ -1,5 +1,5 @@
 //! Thousands of sessions of one machine: the time to set them up, the memory of each, and a call on
-//! each. The server has canned replies (SMB 2.1, anonymous) and is a process of its own: smbd has a
+//! each. The server has canned replies (SMB 2.1, anonymous) and is a separate process: smbd has a
 //! process per connection, and 5,000 of these take more memory than this machine has.
 
 use super::{Shard, plan};
@@ -74,8 +74,8 @@ impl Server {
             .spawn()
             .map_err(|e| format!("start the server: {e}"))?;
         let mut line = String::new();
-        if let Some(said) = child.stdout.take() {
-            let _ = BufReader::new(said).read_line(&mut line);
+        if let Some(stdout) = child.stdout.take() {
+            let _ = BufReader::new(stdout).read_line(&mut line);
         }
         let mut server = Self { child, port: 0 };
         server.port = line

@@ -1,6 +1,6 @@
-//! Failures of the moment, and those that stay.
+//! Transient and permanent failures.
 
-use super::map::{Map, World};
+use super::map::{FakeWatch, Map};
 use super::*;
 use crate::claim::retry::TRIES;
 
@@ -15,24 +15,24 @@ fn made() -> Map {
     map
 }
 
-fn give_back(map: &mut Map, world: &World) -> Result<Emptied, DriverError> {
-    super::super::release(map, &this_run(), ReleaseScope::All, world)
+fn release_all(map: &mut Map, watch: &FakeWatch) -> Result<Emptied, DriverError> {
+    super::super::release(map, &this_run(), ReleaseScope::All, watch)
 }
 
 #[test]
-fn what_fails_for_a_moment_is_tried_again() {
-    let whole = give_back(&mut made(), &World::of("here", None)).unwrap();
+fn transient_failures_are_retried() {
+    let whole = release_all(&mut made(), &FakeWatch::of("here", None)).unwrap();
     for (reads, calls) in [(1, 0), (TRIES - 1, 0), (0, 1), (0, TRIES - 1)] {
-        let (mut map, world) = (made(), World::of("here", None));
+        let (mut map, watch) = (made(), FakeWatch::of("here", None));
         (map.failing_reads, map.failing_calls, map.passing) = (reads, calls, true);
         let emptied =
-            give_back(&mut map, &world).unwrap_or_else(|e| panic!("{reads} {calls}: {e}"));
+            release_all(&mut map, &watch).unwrap_or_else(|e| panic!("{reads} {calls}: {e}"));
         assert_eq!(emptied, whole, "{reads} {calls}");
         assert!(map.nodes.is_empty(), "{:?}", map.nodes);
-        assert!(world.waited.get() > Duration::ZERO);
+        assert!(watch.waited.get() > Duration::ZERO);
         assert_eq!(map.listings, 0, "every listing is ended");
     }
-    // The same for a claim and a renewal.
+    // A claim and a renewal are retried, too.
     let mut map = left_by("20250101-old");
     (map.failing_reads, map.passing) = (1, true);
     assert!(claim(&mut map, &this_run()).is_ok());
@@ -41,21 +41,21 @@ fn what_fails_for_a_moment_is_tried_again() {
     assert_eq!(renewed, Ok(RenewResult::Done));
 }
 
-/// Each failed call removed a part: what is gone at the next try was removed by this one.
+/// Each failed call has removed a part: names that are missing at the next try are counted.
 #[test]
-fn what_an_earlier_try_removed_is_counted() {
+fn names_that_an_earlier_try_removed_are_counted() {
     let mut map = made();
-    let all = give_back(&mut made(), &World::of("here", None)).unwrap();
+    let all = release_all(&mut made(), &FakeWatch::of("here", None)).unwrap();
     (map.failing_calls, map.passing) = (3, true);
-    let emptied = give_back(&mut map, &World::of("here", None)).unwrap();
+    let emptied = release_all(&mut map, &FakeWatch::of("here", None)).unwrap();
     assert_eq!(emptied.removed_count, all.removed_count);
 }
 
 #[test]
-fn what_still_fails_names_its_file_and_how_often_it_was_tried() {
-    let (mut map, world) = (made(), World::of("here", None));
+fn a_permanent_failure_names_its_file_and_the_number_of_tries() {
+    let (mut map, watch) = (made(), FakeWatch::of("here", None));
     (map.failing_reads, map.passing) = (u32::MAX, true);
-    let error = give_back(&mut map, &world).unwrap_err();
+    let error = release_all(&mut map, &watch).unwrap_err();
     assert_eq!(u32::MAX - map.failing_reads, TRIES);
     assert_eq!(error.place, "map/filermark.t/.filermark-owner");
     assert_eq!(error.reason, format!("broken, {TRIES} times in a row"));
@@ -64,7 +64,7 @@ fn what_still_fails_names_its_file_and_how_often_it_was_tried() {
     // The owner file of a directory below is named with its path.
     let mut map = made();
     map.failing_reads_of = Some("p000000/d0000");
-    let error = give_back(&mut map, &world).unwrap_err();
+    let error = release_all(&mut map, &watch).unwrap_err();
     assert_eq!(
         error.place,
         "map/filermark.t/p000000/d0000/.filermark-owner"
@@ -73,12 +73,12 @@ fn what_still_fails_names_its_file_and_how_often_it_was_tried() {
 }
 
 #[test]
-fn what_will_not_pass_is_not_tried_again() {
-    let (mut map, world) = (made(), World::of("here", None));
+fn failures_that_are_not_transient_are_not_retried() {
+    let (mut map, watch) = (made(), FakeWatch::of("here", None));
     map.failing_reads = 1;
-    let error = give_back(&mut map, &world).unwrap_err();
+    let error = release_all(&mut map, &watch).unwrap_err();
     assert_eq!(error.reason, "broken");
-    assert_eq!(world.waited.get(), Duration::ZERO);
+    assert_eq!(watch.waited.get(), Duration::ZERO);
 }
 
 /// A listing that has failed may be at its end: that must not look like an empty
@@ -92,10 +92,10 @@ fn a_listing_that_fails_is_not_the_end_of_the_directory() {
     assert_eq!(owner(&map), None, "it is not marked");
     assert!(map.has("filermark.t/theirs"));
     assert_eq!(map.listings, 0, "every listing is ended");
-    // The same of a directory that is emptied.
+    // In a directory that is being emptied.
     let mut map = made();
     (map.failing_parts, map.passing) = (1, true);
-    assert!(give_back(&mut map, &World::of("here", None)).is_err());
+    assert!(release_all(&mut map, &FakeWatch::of("here", None)).is_err());
     assert_eq!(owner(&map).as_deref(), Some("20260101-this"));
 }
 
@@ -112,7 +112,7 @@ fn a_marker_is_not_written_over_that_of_a_faster_run() {
 }
 
 #[test]
-fn a_claim_whose_marker_does_not_read_back_says_what_may_stay() {
+fn a_claim_whose_marker_cannot_be_read_back_reports_what_may_remain() {
     let mut map = Map::with(&[]);
     map.failing_reads_then = u32::MAX;
     let error = claim(&mut map, &this_run()).unwrap_err().to_string();
@@ -120,7 +120,7 @@ fn a_claim_whose_marker_does_not_read_back_says_what_may_stay() {
         assert!(error.contains(part), "{error}");
     }
     assert_eq!(owner(&map).as_deref(), Some("20260101-this"));
-    // Where it can be read again, it goes.
+    // If it can be read again, it is removed.
     for (paths, left) in [(&[][..], 0), (&[("filermark.t/", "")][..], 1)] {
         let mut map = Map::with(paths);
         map.failing_reads_then = 1;

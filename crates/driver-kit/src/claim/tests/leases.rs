@@ -1,6 +1,6 @@
-//! The marker as a lease, in a world whose time is made up.
+//! The marker as a lease, with simulated time.
 
-use super::map::{Map, Node, RUN_DIR, World};
+use super::map::{FakeWatch, Map, Node, RUN_DIR};
 use super::*;
 use crate::claim::lease::{HEARTBEAT, WATCH};
 use crate::marker::{Marker, MarkerText, State};
@@ -8,21 +8,21 @@ use crate::process::Process;
 
 const MARKER_PATH: &str = "filermark.t/.filermark-owner";
 
-/// A run of host toad at work in the directory.
+/// A directory that a run of host alpha uses.
 fn at_work() -> Map {
-    at_work_by("theirs", "toad")
+    at_work_by("theirs", "alpha")
 }
 
 fn at_work_by(id: &str, host: &str) -> Map {
     let mut map = Map::with(&[]);
-    super::super::claim(&mut map, &run(id), false, &World::of(host, None)).unwrap();
+    super::super::claim(&mut map, &run(id), false, &FakeWatch::of(host, None)).unwrap();
     map.own("filermark.t/p000000", &run(id));
     map.put("filermark.t/p000000/n000001", "at work");
     map
 }
 
-fn take(map: &mut Map, world: &World) -> Result<Emptied, DriverError> {
-    super::super::claim(map, &this_run(), false, world).map(|claimed| claimed.emptied)
+fn take(map: &mut Map, watch: &FakeWatch) -> Result<Emptied, DriverError> {
+    super::super::claim(map, &this_run(), false, watch).map(|claimed| claimed.emptied)
 }
 
 fn marker(map: &Map) -> Marker {
@@ -35,20 +35,20 @@ fn marker(map: &Map) -> Marker {
     }
 }
 
-/// A world in which the other run renews its marker now and then.
+/// Simulated time in which the other run renews its marker once.
 struct RenewingRun<'a> {
-    world: World,
+    inner: FakeWatch,
     map: &'a std::cell::RefCell<Map>,
 }
 
 #[test]
 fn a_run_under_way_is_refused_with_who_where_and_since_when() {
     let mut map = at_work();
-    let here = World::of("toad2", Some(true));
+    let here = FakeWatch::of("alpha2", Some(true));
     let error = take(&mut map, &here).unwrap_err();
     for part in [
         "in use by run theirs",
-        "process 7 on host toad",
+        "process 7 on host alpha",
         "since 2",
         "UTC",
     ] {
@@ -64,55 +64,55 @@ fn a_run_under_way_is_refused_with_who_where_and_since_when() {
 }
 
 #[test]
-fn the_directory_of_a_dead_run_of_this_host_is_taken_over_at_once() {
+fn the_directory_of_an_ended_run_of_this_host_is_taken_over_at_once() {
     let mut map = at_work();
-    let here = World::of("toad2", Some(false));
+    let here = FakeWatch::of("alpha2", Some(false));
     assert_eq!(take(&mut map, &here).unwrap().removed_count, 2);
     assert!(here.waited.get() < Duration::from_secs(1));
     assert_eq!(marker(&map).run, "20260101-this");
 }
 
 #[test]
-fn a_heartbeat_that_stands_still_for_two_periods_is_that_of_a_dead_run() {
+fn a_heartbeat_that_does_not_change_for_two_periods_is_that_of_an_ended_run() {
     const { assert!(WATCH.as_secs() > 2 * HEARTBEAT.as_secs()) };
     let mut map = at_work();
-    let elsewhere = World::of("frog", None);
+    let elsewhere = FakeWatch::of("bravo", None);
     assert_eq!(take(&mut map, &elsewhere).unwrap().removed_count, 2);
     assert!(elsewhere.waited.get() >= WATCH);
-    let said = elsewhere.said.borrow().join("\n");
-    for part in ["claimed by run theirs", "on host toad", "watched for 25 s"] {
-        assert!(said.contains(part), "{part} in {said}");
+    let messages = elsewhere.messages.borrow().join("\n");
+    for part in ["claimed by run theirs", "on host alpha", "watched for 25 s"] {
+        assert!(messages.contains(part), "{part} in {messages}");
     }
 }
 
 impl LeaseWatch for RenewingRun<'_> {
     fn pause(&self, time: Duration) -> bool {
-        self.world.pause(time);
-        if self.world.waited.get() == HEARTBEAT {
-            let toad = World::of("toad", None);
+        self.inner.pause(time);
+        if self.inner.waited.get() == HEARTBEAT {
+            let alpha = FakeWatch::of("alpha", None);
             let mut map = self.map.borrow_mut();
-            let renewed = renew(&mut *map, &run("theirs"), ClaimRole::Own, &toad);
+            let renewed = renew(&mut *map, &run("theirs"), ClaimRole::Own, &alpha);
             assert_eq!(renewed, Ok(RenewResult::Done));
         }
         true
     }
     fn this(&self) -> Process {
-        self.world.this()
+        self.inner.this()
     }
     fn is_alive(&self, process: &Process) -> Option<bool> {
-        self.world.is_alive(process)
+        self.inner.is_alive(process)
     }
     fn waiting(&self, sentence: &str) {
-        self.world.waiting(sentence);
+        self.inner.waiting(sentence);
     }
 }
 
-/// The map in a cell, for two who are at it.
+/// The map in a cell, for two runs that use it.
 struct Shared<'a> {
     map: &'a std::cell::RefCell<Map>,
-    /// What another one does between the next look at a marker and the write that follows.
+    /// What another run does between the next read of a marker and the write that follows.
     between: Option<&'a dyn Fn(&mut Map)>,
-    /// And what between the one after that.
+    /// What it does between the read and the write after that.
     then: Option<&'a dyn Fn(&mut Map)>,
 }
 
@@ -191,73 +191,73 @@ impl RunDirBackend for Shared<'_> {
 }
 
 #[test]
-fn a_heartbeat_that_moves_is_that_of_a_run_under_way() {
+fn a_heartbeat_that_changes_is_that_of_a_run_under_way() {
     let map = std::cell::RefCell::new(at_work());
     let watch = RenewingRun {
-        world: World::of("frog", None),
+        inner: FakeWatch::of("bravo", None),
         map: &map,
     };
     let claimed = super::super::claim(&mut Shared::of(&map), &this_run(), false, &watch);
     let error = claimed.unwrap_err();
     assert!(error.reason.contains("in use by run theirs"), "{error}");
-    assert_eq!(watch.world.waited.get(), HEARTBEAT, "no longer than needed");
+    assert_eq!(watch.inner.waited.get(), HEARTBEAT, "no longer than needed");
     let map = map.into_inner();
     assert!(map.has("filermark.t/p000000/n000001"));
     assert_eq!(marker(&map).heartbeat, 1);
 }
 
 #[test]
-fn the_writer_of_a_marker_renews_it_and_others_where_it_does_not() {
+fn the_writer_of_a_marker_renews_it_and_others_stand_in() {
     let mut map = at_work();
-    let (toad, frog) = (World::of("toad", None), World::of("frog", None));
+    let (alpha, bravo) = (FakeWatch::of("alpha", None), FakeWatch::of("bravo", None));
     let theirs = run("theirs");
     let by = |heartbeat| Ok(RenewResult::ByAnother(heartbeat));
-    assert_eq!(renew(&mut map, &theirs, ClaimRole::Own, &frog), by(0));
-    assert!(marker(&map).shared, "two clients are at work");
+    assert_eq!(renew(&mut map, &theirs, ClaimRole::Own, &bravo), by(0));
+    assert!(marker(&map).shared, "two clients use it");
     assert_eq!(
-        renew(&mut map, &theirs, ClaimRole::Own, &toad),
+        renew(&mut map, &theirs, ClaimRole::Own, &alpha),
         Ok(RenewResult::Done)
     );
-    // Its heartbeat has moved since it was looked at.
+    // Its heartbeat has changed since it was read.
     assert_eq!(
-        renew(&mut map, &theirs, ClaimRole::StandIn(0), &frog),
+        renew(&mut map, &theirs, ClaimRole::StandIn(0), &bravo),
         by(1)
     );
-    let stood_in = renew(&mut map, &theirs, ClaimRole::StandIn(1), &frog);
+    let stood_in = renew(&mut map, &theirs, ClaimRole::StandIn(1), &bravo);
     assert_eq!(stood_in, Ok(RenewResult::Done));
     assert_eq!(
         (marker(&map).heartbeat, marker(&map).process),
-        (2, frog.this())
+        (2, bravo.this())
     );
-    assert_eq!(renew(&mut map, &theirs, ClaimRole::Own, &toad), by(2));
-    let lost = renew(&mut map, &this_run(), ClaimRole::Own, &frog);
+    assert_eq!(renew(&mut map, &theirs, ClaimRole::Own, &alpha), by(2));
+    let lost = renew(&mut map, &this_run(), ClaimRole::Own, &bravo);
     assert!(matches!(lost, Ok(RenewResult::TakenOver(who)) if who.contains("run theirs")));
-    // KEEP=on: the files stay, and nobody has to wait for a run that is over.
+    // KEEP=on: the files stay, and later runs do not wait for a run that is over.
     assert_eq!(
-        renew(&mut map, &theirs, ClaimRole::End, &frog),
+        renew(&mut map, &theirs, ClaimRole::End, &bravo),
         Ok(RenewResult::Done)
     );
     assert_eq!(marker(&map).state, State::Ended);
-    let late = renew(&mut map, &theirs, ClaimRole::StandIn(3), &toad);
-    assert_eq!(late, by(3), "what has ended is not begun again");
-    assert!(take(&mut map, &World::of("frog2", Some(true))).is_ok());
+    let late = renew(&mut map, &theirs, ClaimRole::StandIn(3), &alpha);
+    assert_eq!(late, by(3), "an ended run is not resumed");
+    assert!(take(&mut map, &FakeWatch::of("bravo2", Some(true))).is_ok());
     map.nodes.clear();
     assert_eq!(
-        renew(&mut map, &theirs, ClaimRole::Own, &toad),
+        renew(&mut map, &theirs, ClaimRole::Own, &alpha),
         Ok(RenewResult::Missing)
     );
 }
 
-/// ON_LOST=continue: the client that wrote the marker is dead, others go on.
+/// ON_LOST=continue: the client that wrote the marker has ended, others go on.
 #[test]
-fn the_death_of_one_client_of_several_is_not_that_of_the_run() {
+fn the_end_of_one_client_of_several_is_not_that_of_the_run() {
     let mut map = at_work();
-    let frog = World::of("frog", None);
-    super::super::claim(&mut map, &run("theirs"), false, &frog).unwrap();
+    let bravo = FakeWatch::of("bravo", None);
+    super::super::claim(&mut map, &run("theirs"), false, &bravo).unwrap();
     assert!(marker(&map).shared, "another client has joined it");
     let map = std::cell::RefCell::new(map);
     let watch = RenewingRun {
-        world: World::of("toad2", Some(false)),
+        inner: FakeWatch::of("alpha2", Some(false)),
         map: &map,
     };
     let claimed = super::super::claim(&mut Shared::of(&map), &this_run(), false, &watch);
@@ -267,21 +267,21 @@ fn the_death_of_one_client_of_several_is_not_that_of_the_run() {
 }
 
 /// Two clients change the marker at the same moment: each has read it before the other one
-/// has written. Nothing of what they say is lost, whichever writes last.
+/// has written. Neither change is lost, whichever client writes last.
 #[test]
-fn a_heartbeat_and_a_note_of_another_client_at_the_same_moment_both_stay() {
-    let (toad, frog) = (World::of("toad", None), World::of("frog", None));
+fn a_heartbeat_and_a_shared_mark_at_the_same_moment_both_stay() {
+    let (alpha, bravo) = (FakeWatch::of("alpha", None), FakeWatch::of("bravo", None));
     let theirs = run("theirs");
-    for first in [&toad, &frog] {
+    for first in [&alpha, &bravo] {
         let map = std::cell::RefCell::new(at_work());
         for _ in 0..9 {
-            let renewed = renew(&mut *map.borrow_mut(), &theirs, ClaimRole::Own, &toad);
+            let renewed = renew(&mut *map.borrow_mut(), &theirs, ClaimRole::Own, &alpha);
             assert_eq!(renewed, Ok(RenewResult::Done));
         }
-        let second = if std::ptr::eq(first, &toad) {
-            &frog
+        let second = if std::ptr::eq(first, &alpha) {
+            &bravo
         } else {
-            &toad
+            &alpha
         };
         let meanwhile = |map: &mut Map| {
             renew(map, &theirs, ClaimRole::Own, second).unwrap();
@@ -290,33 +290,36 @@ fn a_heartbeat_and_a_note_of_another_client_at_the_same_moment_both_stay() {
         shared.between = Some(&meanwhile);
         renew(&mut shared, &theirs, ClaimRole::Own, first).unwrap();
         let now = marker(&map.borrow());
-        assert!(now.shared, "the note is lost: {now:?}");
-        assert_eq!((now.heartbeat, now.process), (10, toad.this()));
+        assert!(now.shared, "the mark is lost: {now:?}");
+        assert_eq!((now.heartbeat, now.process), (10, alpha.this()));
     }
 }
 
-/// The holder of the lease was so slow that another client stands in for it meanwhile: the
-/// late heartbeat leaves a marker that can be read, of the one who stands in.
+/// The holder of the lease was so slow that another client renews it meanwhile: after the
+/// late heartbeat the marker can be read and names the other client.
 #[test]
 fn a_late_heartbeat_does_not_take_the_lease_back() {
-    let toad = World::of("toad", None);
-    let frog = World::of("a-frog-with-a-longer-name", None);
+    let alpha = FakeWatch::of("alpha", None);
+    let bravo = FakeWatch::of("bravo-with-a-longer-name", None);
     let theirs = run("theirs");
     let map = std::cell::RefCell::new(at_work());
     let meanwhile = |map: &mut Map| {
-        let stood_in = renew(map, &theirs, ClaimRole::StandIn(0), &frog);
+        let stood_in = renew(map, &theirs, ClaimRole::StandIn(0), &bravo);
         assert_eq!(stood_in, Ok(RenewResult::Done));
         for _ in 0..4 {
-            let renewed = renew(map, &theirs, ClaimRole::Own, &frog);
+            let renewed = renew(map, &theirs, ClaimRole::Own, &bravo);
             assert_eq!(renewed, Ok(RenewResult::Done));
         }
     };
     let mut shared = Shared::of(&map);
     shared.between = Some(&meanwhile);
-    renew(&mut shared, &theirs, ClaimRole::Own, &toad).unwrap();
+    renew(&mut shared, &theirs, ClaimRole::Own, &alpha).unwrap();
     let now = marker(&map.into_inner());
     assert!(now.shared && now.state == State::Running, "{now:?}");
-    assert_eq!((now.process, now.path), (frog.this(), "filermark.t".into()));
+    assert_eq!(
+        (now.process, now.path),
+        (bravo.this(), "filermark.t".into())
+    );
     assert_eq!(now.nonce, theirs.nonce());
 }
 
@@ -335,9 +338,9 @@ fn pairs<T: Copy>(all: &[T]) -> Vec<(T, T)> {
     apart.map(|(one, two)| (all[one], all[two])).collect()
 }
 
-/// Both have seen the same marker before either has written.
+/// Both have read the same marker before either has written.
 #[test]
-fn two_that_stand_in_at_the_same_moment_leave_the_marker_of_one() {
+fn two_clients_that_stand_in_at_the_same_moment_leave_the_marker_of_one() {
     let theirs = run("theirs");
     for (first, second) in pairs(&HOSTS) {
         let map = std::cell::RefCell::new(at_work_by("theirs", "node01"));
@@ -346,16 +349,16 @@ fn two_that_stand_in_at_the_same_moment_leave_the_marker_of_one() {
                 map,
                 &theirs,
                 ClaimRole::StandIn(0),
-                &World::of(second, None),
+                &FakeWatch::of(second, None),
             );
             assert_eq!(stood_in, Ok(RenewResult::Done));
         };
         let mut shared = Shared::of(&map);
         shared.between = Some(&meanwhile);
-        let world = World::of(first, None);
-        renew(&mut shared, &theirs, ClaimRole::StandIn(0), &world).unwrap();
+        let watch = FakeWatch::of(first, None);
+        renew(&mut shared, &theirs, ClaimRole::StandIn(0), &watch).unwrap();
         let now = marker(&map.into_inner());
-        assert_eq!(now.process, world.this(), "{first} after {second}");
+        assert_eq!(now.process, watch.this(), "{first} after {second}");
         assert_eq!((now.run.as_str(), now.path.as_str()), ("theirs", RUN_DIR));
         assert_eq!((now.nonce, now.heartbeat), (theirs.nonce(), 1));
         assert!(now.shared);
@@ -368,13 +371,13 @@ fn two_runs_that_take_over_at_the_same_moment_leave_the_marker_of_one() {
     let takers: Vec<_> = runs.iter().copied().zip(HOSTS).collect();
     for (first, second) in pairs(&takers) {
         let map = std::cell::RefCell::new(at_work_by("20260101-a", "node01"));
-        let take = |map: &mut dyn FnMut(&Claim, &World), (id, host): (&str, &str)| {
-            map(&run(id), &World::of(host, Some(false)));
+        let take = |map: &mut dyn FnMut(&Claim, &FakeWatch), (id, host): (&str, &str)| {
+            map(&run(id), &FakeWatch::of(host, Some(false)));
         };
         let meanwhile = |map: &mut Map| {
             take(
-                &mut |claim, world| {
-                    super::super::claim(map, claim, true, world).unwrap();
+                &mut |claim, watch| {
+                    super::super::claim(map, claim, true, watch).unwrap();
                 },
                 second,
             );
@@ -382,22 +385,22 @@ fn two_runs_that_take_over_at_the_same_moment_leave_the_marker_of_one() {
         let mut shared = Shared::of(&map);
         shared.between = Some(&meanwhile);
         take(
-            &mut |claim, world| {
-                super::super::claim(&mut shared, claim, true, world).unwrap();
+            &mut |claim, watch| {
+                super::super::claim(&mut shared, claim, true, watch).unwrap();
             },
             first,
         );
         let now = marker(&map.into_inner());
         assert_eq!(now.run, first.0, "{first:?} after {second:?}");
-        assert_eq!(now.process, World::of(first.1, None).this());
+        assert_eq!(now.process, FakeWatch::of(first.1, None).this());
         assert_eq!((now.path.as_str(), now.state), (RUN_DIR, State::Running));
     }
 }
 
-/// The lease of a run that empties its directory is taken over between its last look at
-/// the marker and its write.
+/// The lease of a run that empties its directory is taken over between its last read of the
+/// marker and its write.
 #[test]
-fn who_ends_emptying_late_leaves_no_mixture() {
+fn a_run_that_ends_emptying_late_leaves_no_mixture() {
     let rival = Marker::new(
         &run("20260102-rival"),
         Process::of("another-name-altogether", "system", "9 from 1"),
@@ -408,28 +411,28 @@ fn who_ends_emptying_late_leaves_no_mixture() {
     let write = |map: &mut Map| {
         map.put(MARKER_PATH, &rival.text());
     };
-    // The second change of the marker is the one behind emptying.
+    // The second change of the marker is the one after emptying.
     let first_change = |_: &mut Map| looks.set(looks.get() + 1);
     let mut shared = Shared::of(&map);
     shared.between = Some(&first_change);
     shared.then = Some(&write);
-    let world = World::of("node03", Some(false));
-    super::super::claim(&mut shared, &this_run(), false, &world).unwrap();
+    let watch = FakeWatch::of("node03", Some(false));
+    super::super::claim(&mut shared, &this_run(), false, &watch).unwrap();
     let now = marker(&map.into_inner());
     assert_eq!(looks.get(), 1);
-    assert_eq!((now.run, now.process), (this_run().run_id, world.this()));
+    assert_eq!((now.run, now.process), (this_run().run_id, watch.this()));
     assert_eq!(now.nonce, this_run().nonce());
 }
 
 /// Another client of the run has marked the new directory. Another run takes it over before
-/// this client has noted that it works there too, or just behind that.
+/// this client has marked it as shared, or just after that.
 #[test]
 fn a_client_that_joins_sees_that_another_run_was_faster() {
-    let (toad, frog) = (World::of("toad", None), World::of("frog", None));
+    let (alpha, bravo) = (FakeWatch::of("alpha", None), FakeWatch::of("bravo", None));
     let theirs = run("theirs");
-    let rival = Process::of("cat", "system", "9 from 1");
+    let rival = Process::of("charlie", "system", "9 from 1");
     let rival = Marker::new(&run("other"), rival, "then".into()).text();
-    let by_toad = Marker::new(&theirs, toad.this(), "then".into()).text();
+    let by_alpha = Marker::new(&theirs, alpha.this(), "then".into()).text();
     let marked = || std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
     let expect = |error: DriverError, map: &std::cell::RefCell<Map>| {
         assert!(
@@ -449,9 +452,9 @@ fn a_client_that_joins_sees_that_another_run_was_faster() {
             .map_err(|unmarked| unmarked.error)
     };
     let map = marked();
-    map.borrow_mut().put(MARKER_PATH, &by_toad);
+    map.borrow_mut().put(MARKER_PATH, &by_alpha);
     let watch = CompetingRun {
-        world: World::of("frog", None),
+        inner: FakeWatch::of("bravo", None),
         map: &map,
         text: rival.clone(),
     };
@@ -459,48 +462,47 @@ fn a_client_that_joins_sees_that_another_run_was_faster() {
     let map = marked();
     map.borrow_mut().put(MARKER_PATH, &rival);
     let mut shared = Shared::of(&map);
-    let mut claimant = RunDirClaim::new(&mut shared, &theirs, &frog).unwrap();
+    let mut claimant = RunDirClaim::new(&mut shared, &theirs, &bravo).unwrap();
     expect(claimant.join().unwrap_err(), &map);
     map.borrow_mut().nodes.remove(MARKER_PATH);
     let error = claimant.join().unwrap_err();
-    assert!(error.reason.contains("is gone again"), "{error}");
+    assert!(error.reason.contains("was removed meanwhile"), "{error}");
 }
 
-/// Two clients of a run come to a new directory at the same moment.
+/// Two clients of a run claim a new directory at the same moment.
 #[test]
-fn clients_that_mark_a_directory_at_the_same_moment_note_that_it_is_shared() {
+fn clients_that_mark_a_directory_at_the_same_moment_mark_it_as_shared() {
     let theirs = run("theirs");
-    let (toad, frog) = (World::of("toad", None), World::of("frog", None));
-    // The one that is written while the other one looks for a marker, and the one that is
-    // written over its marker.
+    let (alpha, bravo) = (FakeWatch::of("alpha", None), FakeWatch::of("bravo", None));
+    // One marker is written while the other client looks for it, and one is overwritten.
     let map = std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
-    let claim_as_toad = |map: &mut Map| {
-        super::super::claim(map, &theirs, false, &toad).unwrap();
+    let claim_as_alpha = |map: &mut Map| {
+        super::super::claim(map, &theirs, false, &alpha).unwrap();
     };
     let mut shared = Shared::of(&map);
-    shared.between = Some(&claim_as_toad);
-    super::super::claim(&mut shared, &theirs, false, &frog).unwrap();
-    assert_eq!(marker(&map.borrow()).process, frog.this(), "written last");
-    // Its own look, at the latest 5 s later.
-    renew(&mut *map.borrow_mut(), &theirs, ClaimRole::Own, &toad).unwrap();
+    shared.between = Some(&claim_as_alpha);
+    super::super::claim(&mut shared, &theirs, false, &bravo).unwrap();
+    assert_eq!(marker(&map.borrow()).process, bravo.this(), "written last");
+    // The next read of that client, at the latest 5 s later.
+    renew(&mut *map.borrow_mut(), &theirs, ClaimRole::Own, &alpha).unwrap();
     assert!(marker(&map.borrow()).shared);
-    let by_toad = Marker::new(&theirs, toad.this(), "then".into()).text();
+    let by_alpha = Marker::new(&theirs, alpha.this(), "then".into()).text();
     let map = std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
     let watch = CompetingRun {
-        world: World::of("frog", None),
+        inner: FakeWatch::of("bravo", None),
         map: &map,
-        text: by_toad,
+        text: by_alpha,
     };
     super::super::claim(&mut Shared::of(&map), &theirs, false, &watch).unwrap();
     let now = marker(&map.into_inner());
-    assert!(now.shared && now.process == toad.this(), "{now:?}");
+    assert!(now.shared && now.process == alpha.this(), "{now:?}");
 }
 
-/// Each look at the clock is 4 s after the one before.
-fn slow(host: &str) -> World {
-    World {
+/// Each reading of the clock is 4 s after the one before.
+fn slow(host: &str) -> FakeWatch {
+    FakeWatch {
         step: Duration::from_secs(4),
-        ..World::of(host, Some(false))
+        ..FakeWatch::of(host, Some(false))
     }
 }
 
@@ -512,11 +514,11 @@ fn at_work_with_much() -> Map {
     map
 }
 
-/// Emptying takes long: the run that does it has the directory, and renews its marker.
+/// Emptying takes long: meanwhile the run has its marker in the directory and renews it.
 #[test]
 fn a_take_over_is_seen_before_it_has_emptied_the_directory() {
     let mut map = at_work_with_much();
-    take(&mut map, &slow("frog")).unwrap();
+    take(&mut map, &slow("bravo")).unwrap();
     let seen = map.markers.iter().map(|bytes| match Marker::read(bytes) {
         MarkerText::Marker(marker) => *marker,
         other => panic!("{other:?}"),
@@ -533,13 +535,13 @@ fn a_take_over_is_seen_before_it_has_emptied_the_directory() {
     );
     let now = marker(&map);
     assert_eq!((now.state, now.nonce), (State::Running, this_run().nonce()));
-    // Giving it back may take as long.
+    // Releasing it may take as long.
     map.markers.clear();
     map.own("filermark.t/p000000", &this_run());
     for number in 10..80 {
         map.put(&format!("filermark.t/p000000/n0000{number}"), "");
     }
-    super::super::release(&mut map, &this_run(), ReleaseScope::All, &slow("frog")).unwrap();
+    super::super::release(&mut map, &this_run(), ReleaseScope::All, &slow("bravo")).unwrap();
     let first = map.markers.first().cloned();
     assert!(
         first.is_some() && first != map.markers.last().cloned(),
@@ -549,19 +551,19 @@ fn a_take_over_is_seen_before_it_has_emptied_the_directory() {
 }
 
 #[test]
-fn emptying_ends_when_another_run_has_taken_the_directory_over() {
+fn emptying_ends_when_another_run_has_taken_over_the_directory() {
     let theirs = Marker::new(
         &run("other"),
-        Process::of("cat", "system", "9 from 1"),
+        Process::of("charlie", "system", "9 from 1"),
         "then".into(),
     );
     let mut map = at_work_with_much();
     map.intruder = Some((9, theirs.text()));
-    let error = take(&mut map, &slow("frog")).unwrap_err();
+    let error = take(&mut map, &slow("bravo")).unwrap_err();
     assert!(
         error
             .reason
-            .contains("taken over by run other (process 9 on host cat"),
+            .contains("taken over by run other (process 9 on host charlie"),
         "{error}"
     );
     assert!(
@@ -575,49 +577,49 @@ fn emptying_ends_when_another_run_has_taken_the_directory_over() {
         &mut map,
         &this_run(),
         false,
-        &World::of("frog", Some(false)),
+        &FakeWatch::of("bravo", Some(false)),
     )
     .unwrap();
     map.intruder = Some((0, theirs.text()));
-    let here = World::of("frog", None);
+    let here = FakeWatch::of("bravo", None);
     let error = super::super::release(&mut map, &this_run(), ReleaseScope::All, &here).unwrap_err();
     assert!(error.reason.contains("taken over by run other"), "{error}");
     assert_eq!(marker(&map).run, "other", "its marker stays");
 }
 
-/// A world in which another run takes the directory over in the same moment, behind the
-/// short looks for a marker.
+/// Simulated time in which another run takes over the directory at the same moment, after
+/// the short waits for a marker.
 struct CompetingRun<'a> {
-    world: World,
+    inner: FakeWatch,
     map: &'a std::cell::RefCell<Map>,
     text: String,
 }
 
 impl LeaseWatch for CompetingRun<'_> {
     fn pause(&self, time: Duration) -> bool {
-        self.world.pause(time);
+        self.inner.pause(time);
         if time >= SETTLE {
             self.map.borrow_mut().put(MARKER_PATH, &self.text);
         }
         true
     }
     fn this(&self) -> Process {
-        self.world.this()
+        self.inner.this()
     }
     fn is_alive(&self, process: &Process) -> Option<bool> {
-        self.world.is_alive(process)
+        self.inner.is_alive(process)
     }
     fn waiting(&self, sentence: &str) {
-        self.world.waiting(sentence);
+        self.inner.waiting(sentence);
     }
 }
 
 #[test]
 fn of_two_runs_that_take_over_at_once_one_ends_before_it_removes_anything() {
     let map = std::cell::RefCell::new(at_work());
-    let rival = Process::of("cat", "system", "9 from 1");
+    let rival = Process::of("charlie", "system", "9 from 1");
     let watch = CompetingRun {
-        world: World::of("frog", Some(false)),
+        inner: FakeWatch::of("bravo", Some(false)),
         map: &map,
         text: Marker::new(&run("other"), rival, "then".into()).text(),
     };
@@ -637,9 +639,9 @@ fn of_two_runs_that_take_over_at_once_one_ends_before_it_removes_anything() {
 #[test]
 fn of_two_runs_that_mark_an_empty_directory_at_once_one_ends() {
     let map = std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
-    let rival = Process::of("cat", "system", "9 from 1");
+    let rival = Process::of("charlie", "system", "9 from 1");
     let watch = CompetingRun {
-        world: World::of("frog", Some(true)),
+        inner: FakeWatch::of("bravo", Some(true)),
         map: &map,
         text: Marker::new(&run("other"), rival, "then".into()).text(),
     };
@@ -652,7 +654,7 @@ fn of_two_runs_that_mark_an_empty_directory_at_once_one_ends() {
     assert_eq!(marker(&map.into_inner()).run, "other", "its marker stays");
 }
 
-/// Two clients of one run come to one directory by two names.
+/// Two clients of one run reach one directory by two names.
 #[test]
 fn a_client_waits_while_another_one_of_its_run_empties_the_directory() {
     let mut map = at_work();
@@ -660,7 +662,7 @@ fn a_client_waits_while_another_one_of_its_run_empties_the_directory() {
         &mut map,
         &this_run(),
         false,
-        &World::of("frog", Some(false)),
+        &FakeWatch::of("bravo", Some(false)),
     )
     .unwrap();
     let ready = marker(&map);
@@ -669,7 +671,7 @@ fn a_client_waits_while_another_one_of_its_run_empties_the_directory() {
     map.put(MARKER_PATH, &emptying.text());
     let map = std::cell::RefCell::new(map);
     let watch = CompetingRun {
-        world: World::of("cat", None),
+        inner: FakeWatch::of("charlie", None),
         map: &map,
         text: ready.text(),
     };

@@ -1,4 +1,4 @@
-//! A file system that is a map, and a world whose time and processes are made up.
+//! A file system in a map, and simulated time and processes.
 
 use super::super::*;
 use crate::marker::owner_text;
@@ -24,26 +24,26 @@ pub(super) struct Map {
     /// Entries in one part of a listing.
     part: usize,
     pub refuses_marker: bool,
-    /// So many of the next reads of files fail.
+    /// How many of the next reads of files fail.
     pub failing_reads: u32,
-    /// Reads of files in directories that end so fail.
+    /// Reads of files in directories with this ending fail.
     pub failing_reads_of: Option<&'static str>,
-    /// So many of the next listings, looks for directories and removals fail.
+    /// How many of the next listings, lookups of directories and removals fail.
     pub failing_calls: u32,
-    /// So many of the next parts of listings fail. The listing is at its end after that.
+    /// How many of the next parts of listings fail. The listing is at its end after that.
     pub failing_parts: u32,
-    /// So many of the next writes of files fail.
+    /// How many of the next writes of files fail.
     pub failing_writes: u32,
     /// The marker of another run that is there when a write has failed.
     pub faster: Option<String>,
-    /// So many reads fail after the next write.
+    /// How many reads fail after the next write.
     pub failing_reads_then: u32,
-    /// The failures are of the moment.
+    /// Whether the failures are transient.
     pub passing: bool,
     pub listings: i32,
     /// Every part of a listing is the first one.
-    pub begins_anew: bool,
-    /// Parts of listings that were given.
+    pub repeats_first_part: bool,
+    /// Parts of listings that were returned.
     pub part_count: usize,
     /// Directories that cannot be removed though they are empty.
     pub pinned: Vec<&'static str>,
@@ -52,7 +52,7 @@ pub(super) struct Map {
     pub meanwhile: Option<(&'static str, String)>,
     /// The marker as it was at each part of a listing.
     pub markers: Vec<Vec<u8>>,
-    /// A marker that another writes before so many more parts of listings.
+    /// A marker that another run writes after this number of further parts of listings.
     pub intruder: Option<(usize, String)>,
 }
 
@@ -71,7 +71,7 @@ impl Map {
         map
     }
 
-    /// Fails as often as it is to.
+    /// Fails as long as failures are left.
     fn fail(left: &mut u32) -> Result<(), DriverError> {
         match left.checked_sub(1) {
             None => Ok(()),
@@ -91,7 +91,7 @@ impl Map {
             .insert(path.trim_end_matches('/').to_owned(), node);
     }
 
-    /// Writes over a part of a file that is there.
+    /// Overwrites a part of an existing file.
     pub fn patch(&mut self, path: &str, patch: &Patch) {
         let Some(Node::File(bytes)) = self.nodes.get_mut(path) else {
             panic!("no file {path}");
@@ -119,7 +119,7 @@ impl Map {
         }
     }
 
-    /// Where a path leads, links followed.
+    /// The target of a path, with links resolved.
     fn real(&self, path: &str) -> String {
         let mut real = String::new();
         for part in path.split('/') {
@@ -257,7 +257,7 @@ impl RunDirBackend for Map {
             listing.clear();
             return Err(error);
         }
-        if self.begins_anew {
+        if self.repeats_first_part {
             return Ok(Some(listing.clone()));
         }
         if listing.is_empty() {
@@ -318,31 +318,31 @@ fn refusal(reason: &str) -> DriverError {
     }
 }
 
-/// A world: who this is, whether a process lives, and what happens while time passes.
-pub(super) struct World {
+/// Simulated time and processes: this process, and whether others run.
+pub(super) struct FakeWatch {
     pub this: Process,
     pub alive: Option<bool>,
     pub waited: Cell<Duration>,
-    pub said: RefCell<Vec<String>>,
-    /// Time that passes from one look at the clock to the next.
+    pub messages: RefCell<Vec<String>>,
+    /// Time that passes between two readings of the clock.
     pub step: Duration,
     pub looks: Cell<u32>,
 }
 
-impl World {
+impl FakeWatch {
     pub fn of(host: &str, alive: Option<bool>) -> Self {
         Self {
             this: Process::of(host, "system", "7 from 1"),
             alive,
             waited: Cell::default(),
-            said: RefCell::default(),
+            messages: RefCell::default(),
             step: Duration::ZERO,
             looks: Cell::default(),
         }
     }
 }
 
-impl LeaseWatch for World {
+impl LeaseWatch for FakeWatch {
     fn pause(&self, time: Duration) -> bool {
         self.waited.set(self.waited.get() + time);
         true
@@ -358,6 +358,6 @@ impl LeaseWatch for World {
         self.alive
     }
     fn waiting(&self, sentence: &str) {
-        self.said.borrow_mut().push(sentence.to_owned());
+        self.messages.borrow_mut().push(sentence.to_owned());
     }
 }

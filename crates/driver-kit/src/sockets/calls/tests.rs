@@ -22,7 +22,7 @@ fn table(connections: usize, generation: u32) -> Calls<Call> {
 
 fn begin(calls: &mut Calls<Call>, conn: u32) -> u32 {
     let call = calls.begin(9, conn, Nanos(1));
-    call.map(|c| c.xid).expect("room")
+    call.map(|c| c.xid).expect("a free slot")
 }
 
 fn slot(calls: &Calls<Call>, xid: u32) -> u32 {
@@ -35,7 +35,7 @@ fn a_reply_finds_its_call_and_no_later_one() {
     let mut seen = std::collections::HashSet::new();
     for _ in 0..5 * SLOTS {
         let xid = begin(&mut calls, 0);
-        assert!(seen.insert(xid), "xid {xid:#x} came back");
+        assert!(seen.insert(xid), "xid {xid:#x} is repeated");
         let slot = slot(&calls, xid);
         calls.end(slot);
         assert_eq!(calls.find(xid), None);
@@ -95,34 +95,34 @@ fn the_oldest_call_is_known() {
 }
 
 #[test]
-fn the_slab_grows_when_it_must() {
+fn the_slab_grows_as_needed() {
     let mut calls = table(1, 3);
-    let room = calls.free_slots();
+    let free = calls.free_slots();
     for n in 1..=2000 {
         begin(&mut calls, 0);
-        assert_eq!(calls.free_slots(), room - n);
+        assert_eq!(calls.free_slots(), free - n);
     }
 }
 
 #[test]
-fn each_stage_of_waiting_has_its_own_oldest_and_what_goes_again_is_at_the_end() {
+fn each_stage_has_its_own_oldest_call_and_calls_that_are_sent_again_are_last() {
     let mut calls = table(1, 0);
     let xids: Vec<u32> = (0..4)
-        .map(|n| calls.begin(n, 0, Nanos(n.into())).expect("room").xid)
+        .map(|n| calls.begin(n, 0, Nanos(n.into())).expect("a free slot").xid)
         .collect();
     let slots: Vec<u32> = xids.iter().map(|x| calls.find(*x).expect("used")).collect();
     for at in 0..4 {
         assert_eq!(calls.next_to_encode(0), Some(slots[at as usize]));
         calls.encoded(0, at);
     }
-    // Two of four are taken by the system.
+    // The system has taken two of four.
     assert_eq!(calls.next_sent(0, 2), Some(slots[0]));
     assert_eq!(calls.next_sent(0, 2), Some(slots[1]));
     assert_eq!(calls.next_sent(0, 2), None);
     calls.rewind_unsent(0);
     assert_eq!(calls.next_to_encode(0), Some(slots[2]));
-    // The first goes again, behind those that never went.
-    calls.again(slots[0], 1, Nanos(9));
+    // The first is sent again, after those that were never sent.
+    calls.send_again(slots[0], 1, Nanos(9));
     let oldest: Vec<u32> = calls.oldest().map(|(slot, _)| slot).collect();
     assert_eq!(oldest, [slots[1], slots[0]]);
     let mut order = Vec::new();
@@ -132,14 +132,14 @@ fn each_stage_of_waiting_has_its_own_oldest_and_what_goes_again_is_at_the_end() 
     }
     assert_eq!(order, [slots[2], slots[3], slots[0]]);
     assert_eq!(calls.get(slots[0]).xid, xids[0], "the same xid");
-    // Beyond the last stage there is none.
-    calls.again(slots[1], u8::MAX, Nanos(10));
+    // The last stage is the limit.
+    calls.send_again(slots[1], u8::MAX, Nanos(10));
     assert_eq!(usize::from(calls.get(slots[1]).stage), STAGES - 1);
     slots.iter().for_each(|slot| calls.end(*slot));
     assert_eq!(calls.oldest().count(), 0);
 }
 
-/// A call that found its session expired goes first when that is renewed.
+/// A call whose session had expired is sent first when the session is renewed.
 #[test]
 fn a_requeued_call_is_the_next_one_and_is_stamped_again() {
     for (encoded, stamped) in [(1, 1), (2, 2), (3, 2), (3, 3)] {
@@ -156,7 +156,7 @@ fn a_requeued_call_is_the_next_one_and_is_stamped_again() {
         calls.requeue(slots[0]);
         assert!(!calls.get(slots[0]).is_encoded());
         assert_eq!(calls.next_to_encode(0), Some(slots[0]), "of {encoded}");
-        // What was encoded and not sent yet is still before it.
+        // Calls that were encoded and not sent are still before it.
         for nth in stamped..encoded {
             assert_eq!(calls.next_sent(0, encoded), Some(slots[nth as usize]));
         }

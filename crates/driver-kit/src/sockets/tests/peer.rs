@@ -1,4 +1,4 @@
-//! The other side: a server of sessions that does as a test says.
+//! The peer: a server of sessions with scripted answers.
 
 use super::session::{MESSAGE, Message};
 use std::io::{Read, Write};
@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// What the server does about a call.
+/// How the server handles a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answer {
     /// Executes it and replies.
     Reply(Message),
     /// Executes it and keeps the reply.
     Keep(Message),
-    /// Makes a call of its own.
+    /// Makes its own call.
     Call(u32),
-    /// Sends what is no message.
+    /// Sends bytes that are no message.
     Garbage,
     /// Closes the connection.
     Close,
@@ -25,13 +25,13 @@ pub(super) enum Answer {
 /// What the server has seen.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Calls that came, without those that came again after their execution.
+    /// Calls that arrived, without those that arrived again after their execution.
     calls: usize,
     /// Set-ups that began.
     pub(super) set_ups: usize,
     /// Calls that were executed: the number of their first transmission.
     pub(super) executed: Vec<usize>,
-    /// Calls that came again and had been executed.
+    /// Calls that arrived again after their execution.
     pub(super) replayed: Vec<usize>,
     /// Answers to calls of its own.
     pub(super) answered: Vec<u32>,
@@ -47,13 +47,13 @@ pub(super) struct Peer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the server keeps of a slot: the number of the last call, and which one it was.
+/// The server's data for each slot: the number of the last call, and its index.
 type Cache = Vec<Option<(u16, usize)>>;
 
 struct Script<F> {
     slots: u8,
-    lets_in: bool,
-    /// Calls so far that are no replays.
+    accepts: bool,
+    /// Calls until now, without replays.
     nth: usize,
     script: F,
     seen: Arc<Mutex<Seen>>,
@@ -61,7 +61,7 @@ struct Script<F> {
 }
 
 impl Peer {
-    /// Lets everybody in with so many slots; what it does about the nth call is `script`'s.
+    /// Accepts all clients with this number of slots; `script` decides about the nth call.
     pub(super) fn start(
         slots: u8,
         script: impl FnMut(usize, Message) -> Vec<Answer> + Send + 'static,
@@ -74,20 +74,20 @@ impl Peer {
         Self::with(0, false, |_, _| Vec::new())
     }
 
-    /// Closes every connection that it takes.
+    /// Accepts and closes every connection.
     pub(super) fn closing() -> Self {
         Self::run(drop, Arc::default())
     }
 
     fn with(
         slots: u8,
-        lets_in: bool,
+        accepts: bool,
         script: impl FnMut(usize, Message) -> Vec<Answer> + Send + 'static,
     ) -> Self {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let mut script = Script {
             slots,
-            lets_in,
+            accepts,
             nth: 0,
             script,
             seen: seen.clone(),
@@ -117,12 +117,12 @@ impl Peer {
         }
     }
 
-    /// How many calls have come, without those that came again after their execution.
+    /// How many calls have arrived, without those that arrived again after their execution.
     pub(super) fn call_count(&self) -> usize {
         self.seen.lock().expect("no panic").calls
     }
 
-    /// What it has seen by now.
+    /// Takes what it has seen until now.
     pub(super) fn end(&self) -> Seen {
         std::mem::take(&mut self.seen.lock().expect("no panic"))
     }
@@ -131,14 +131,14 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Release);
-        // It may be at a connection that lives on; then it ends with that.
+        // It may be serving a connection that is still open; then it ends with that.
         let _ = TcpStream::connect(self.address);
         drop(self.thread.take());
     }
 }
 
 impl<F: FnMut(usize, Message) -> Vec<Answer>> Script<F> {
-    /// One connection, to its end.
+    /// Serves one connection to its end.
     fn serve(&mut self, mut stream: TcpStream) {
         let mut bytes = [0; MESSAGE];
         while stream.read_exact(&mut bytes).is_ok() {
@@ -156,7 +156,7 @@ impl<F: FnMut(usize, Message) -> Vec<Answer>> Script<F> {
         match message.kind {
             b'E' => {
                 seen.set_ups += 1;
-                let kind = if self.lets_in { b'e' } else { b'x' };
+                let kind = if self.accepts { b'e' } else { b'x' };
                 Message::new(kind).put(out);
                 true
             }

@@ -1,4 +1,4 @@
-//! A protocol with sessions, as small as it can be. Messages have eight bytes.
+//! A minimal protocol with sessions. Messages have eight bytes.
 
 use super::super::*;
 use crate::extends;
@@ -15,7 +15,7 @@ pub(super) const MESSAGE: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Message {
     /// `E`, `C`: the steps of the set-up; `S`: a call in a slot; `B`: a call of the server.
-    /// Answers have the small letter; `x` refuses.
+    /// Answers have the lower-case letter; `x` refuses.
     pub(super) kind: u8,
     pub(super) slot: u8,
     pub(super) number: u16,
@@ -84,14 +84,14 @@ impl From<OpBase> for Op {
     }
 }
 
-/// What is kept of a connection: what the protocol has to send, and what came.
+/// The data of a connection: the protocol's own bytes to send, and the event of the last read.
 #[derive(Debug, Default)]
 pub(super) struct ConnState {
     own: Vec<u8>,
     event: Event,
 }
 
-/// The state of a shard; calls go `AGAIN` after a loss.
+/// The state of a shard; with `AGAIN` calls are sent again after a loss.
 #[derive(Debug)]
 pub(super) struct Core<const AGAIN: bool> {
     pub(super) state: LoopState<Infallible>,
@@ -120,7 +120,7 @@ impl<const AGAIN: bool> Core<AGAIN> {
             }
             b'c' => {
                 let count = message.slot.into();
-                // A session that lives on has its slots as they were.
+                // A session that still exists keeps the state of its slots.
                 if self.slots.len() != count {
                     self.slots = vec![Slot::default(); count];
                 }
@@ -174,7 +174,7 @@ impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
     type Conn = ConnState;
     type Timer = Infallible;
 
-    const CONNECT_STEP: &'static str = "set a session up";
+    const CONNECT_STEP: &'static str = "set up a session";
     const CONNECTING_MAX: usize = 4;
     const ON_LOSS: OnLoss = match AGAIN {
         true => OnLoss::SendAgain,
@@ -199,7 +199,9 @@ impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
 
     fn submit(&mut self, request: &Request) -> Submit {
         let op = self.ops.begin(request);
-        self.calls.begin(op, 0, self.state.now).expect("room");
+        self.calls
+            .begin(op, 0, self.state.now)
+            .expect("a free slot");
         Submit::Queued
     }
 
@@ -229,7 +231,7 @@ impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
             return false;
         };
         let place = &mut self.slots[usize::from(session_slot)];
-        // What goes again goes with the number that it had.
+        // A call that is sent again keeps its number.
         place.number += u16::from(call.slot.is_none());
         place.is_taken = true;
         call.slot = Some(session_slot);

@@ -1,9 +1,9 @@
-//! What a report can be made from, recognized by its first bytes.
+//! The kinds of input of a report, recognized by the first bytes.
 
 use std::io::Read;
 use std::path::Path;
 
-/// How much of a file is looked at.
+/// How many bytes of a file are read.
 const START_LEN: u64 = 4096;
 
 /// The kinds of input.
@@ -13,14 +13,14 @@ pub enum InputKind {
     Record,
     /// XML.
     Xml,
-    /// Anything else is taken for the lines of an sfssum.
+    /// Everything else is read as an sfssum.
     Sfssum,
 }
 
 /// The kind of a file.
 ///
 /// # Errors
-/// It cannot be read: a sentence.
+/// It cannot be read.
 pub fn input_kind(path: &Path) -> Result<InputKind, String> {
     let mut start = Vec::new();
     std::fs::File::open(path)
@@ -29,7 +29,7 @@ pub fn input_kind(path: &Path) -> Result<InputKind, String> {
     Ok(kind_of(&start))
 }
 
-/// By the first character that is no blank, behind a byte order mark.
+/// By the first character that is not a blank, after a byte order mark.
 fn kind_of(start: &[u8]) -> InputKind {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     match start.trim_ascii_start().first() {

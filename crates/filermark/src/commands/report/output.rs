@@ -1,4 +1,4 @@
-//! Where a report goes: to a file, with its chart beside it, or to standard output.
+//! The output of a report: a file, with its chart in the same directory, or standard output.
 
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::files::write_whole;
@@ -6,24 +6,24 @@ use filermark_report::{FORMS, Form, HTML, Report, ReportError};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// The form that a file's name asks for; a page, where it says nothing.
+/// The form for a file's name; HTML, if the name has no known ending.
 pub fn form_of(out: &Path) -> &'static Form {
     let extension = out.extension().and_then(|e| e.to_str()).unwrap_or_default();
     let is_named = |form: &&Form| extension.eq_ignore_ascii_case(form.output.extension());
     FORMS.iter().find(is_named).unwrap_or(&FORMS[0])
 }
 
-/// Whether a form is the page, which has its chart beside it.
+/// Whether a form is HTML, which has its chart in a separate file.
 pub fn is_page(form: &Form) -> bool {
     form.name == HTML.name
 }
 
-/// Whether standard output is meant.
+/// Whether the output is standard output.
 pub fn is_stdout(out: &Path) -> bool {
     out == Path::new("-")
 }
 
-/// Writes a report; says so where it is a file.
+/// Writes a report; prints the path if it is a file.
 pub fn deliver(out: &Path, form: &Form, bytes: &[u8]) -> Result<(), CommandError> {
     if !is_stdout(out) {
         write_whole(out, bytes).map_err(CommandError::Failed)?;
@@ -40,7 +40,7 @@ pub fn deliver(out: &Path, form: &Form, bytes: &[u8]) -> Result<(), CommandError
     Ok(())
 }
 
-/// Writes the results chart beside a page; `draw` makes it in a form.
+/// Writes the results chart of a page into its directory; `draw` makes it in a form.
 pub fn deliver_chart(
     out: &Path,
     form: &Form,
@@ -52,14 +52,13 @@ pub fn deliver_chart(
     let form = form_of(&picture);
     match draw(form) {
         Ok(png) => deliver(&picture, form, &png),
-        // A record without a measured point has no chart, and its page says so.
+        // A record without a measured point has no chart; its page states that.
         Err(ReportError::NothingToDraw(_)) => Ok(()),
         Err(why) => Err(CommandError::of(why)),
     }
 }
 
-/// The file of the chart that stands beside a page; none beside standard output, nor
-/// where the page itself has that name.
+/// The file of a page's chart; none for standard output, or if the page itself has that name.
 pub fn chart_beside(page: &Path) -> Option<PathBuf> {
     let chart = page.with_extension("png");
     (!is_stdout(page) && chart != page).then_some(chart)

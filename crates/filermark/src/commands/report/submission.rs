@@ -18,7 +18,7 @@ use std::process::ExitCode;
 /// Largest run record that is shown in a disclosure, in bytes.
 const RECORD_LEN_MAX: u64 = 1 << 30;
 
-/// The report that is asked for.
+/// Makes the requested report.
 pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> CommandResult {
     if args.dir.is_some() {
         let sentence = "-d is for run records; a submission's report needs -o FILE";
@@ -48,12 +48,12 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Command
     output::deliver(out, form, &bytes)?;
     output::deliver_chart(out, form, |png| match png.submission {
         SubmissionForm::Bare(make) => make(&document),
-        SubmissionForm::Laid(_) => Err(ReportError::NothingToDraw("this form is no drawing")),
+        SubmissionForm::Laid(_) => Err(ReportError::NothingToDraw("this form is not a drawing")),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What belongs to the report and lies beside the submission: its diagrams.
+/// The diagrams of the report, from the submission's directory.
 fn extras(args: &ReportArgs, input: &Path, document: &Document) -> Extras {
     let mut extras = Extras {
         edition: super::edition(args),
@@ -67,7 +67,7 @@ fn extras(args: &ReportArgs, input: &Path, document: &Document) -> Extras {
                 extras.images.insert(name.to_owned(), image);
             }
             Err(why) => {
-                filermark_cli_kit::stderr_line!("{why}, and the report says so");
+                filermark_cli_kit::stderr_line!("{why}; the report states that");
                 extras.remarks.push(why);
             }
         }
@@ -75,8 +75,8 @@ fn extras(args: &ReportArgs, input: &Path, document: &Document) -> Extras {
     extras
 }
 
-/// The sections of the run records that lie beside the submission, where they are still
-/// those that it was made from.
+/// The sections of the run records in the submission's directory, if they are still those
+/// that it was made from.
 fn add_details(
     extras: &mut Extras,
     input: &Path,
@@ -130,7 +130,7 @@ fn record(folder: &Path, name: &str, sha256: &str) -> Result<RunRecord, String> 
     let path = folder.join(name);
     if ResultFile::new(name, &bytes).sha256 != sha256 {
         return Err(format!(
-            "{}: this is not the run record that the submission was made from: its SHA-256 differs",
+            "{}: not the run record that the submission was made from: its SHA-256 differs",
             path.display()
         ));
     }

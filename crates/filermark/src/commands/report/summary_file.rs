@@ -8,7 +8,7 @@ use filermark_results::read_sfssum;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The report that is asked for; key and value, where nothing is.
+/// Makes the requested report; without -f lines of key and value.
 pub fn report(args: &ReportArgs, input: &Path) -> CommandResult {
     let summary = read_sfssum(input).map_err(|e| CommandError::Usage(vec![e]))?;
     let out = args.out.as_deref().unwrap_or(Path::new("-"));

@@ -1,6 +1,5 @@
-//! What was typed and not saved yet, in a file beside the output: a submission like any
-//! other, with a comment behind it that says where the session was and what was being
-//! typed there.
+//! Unsaved input, in a file in the directory of the output: a submission, followed by a comment
+//! with the position of the session and the unfinished line.
 
 use filermark_cli_kit::files::{folder_of, read_limited, write_whole};
 use filermark_model::text::one_line;
@@ -14,7 +13,7 @@ pub struct Autosave {
     path: PathBuf,
 }
 
-/// What an autosave holds.
+/// The contents of an autosave.
 #[derive(Debug)]
 pub struct AutosaveContent {
     /// The submission.
@@ -43,9 +42,9 @@ impl Autosave {
         path.display().to_string()
     }
 
-    /// What is there; `None`: nothing, or nothing that can be read.
+    /// The contents; `None`: there is no file, or it cannot be read.
     pub fn found(&self) -> Option<AutosaveContent> {
-        // Some more than a document has: the comment.
+        // More than a document's limit, for the comment.
         let content = read_limited(&self.path, (XML_LEN_MAX as u64) << 1).ok()?;
         let text = String::from_utf8_lossy(&content).into_owned();
         let (mut at, mut typed) = (String::new(), String::new());
@@ -62,24 +61,24 @@ impl Autosave {
         Some(AutosaveContent { text, at, typed })
     }
 
-    /// Keeps a document, the path that the session is at, and the line so far.
+    /// Writes a document, the path that the session is at, and the unfinished line.
     ///
     /// # Errors
-    /// In words: it cannot be written.
+    /// It cannot be written.
     pub fn keep(&self, document: &Document, at: &str, typed: &str) -> Result<(), String> {
         let typed = escaped(typed);
         let text = format!("{}{COMMENT}{at}{TYPED}{typed} -->\n", write_xml(document));
         write_whole(&self.path, text.as_bytes())
     }
 
-    /// Removes it: everything is saved, or not wanted.
+    /// Removes it: everything was saved or rejected.
     pub fn remove(&self) {
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Puts it aside under another name, which it gives.
+    /// Renames it; returns the new name.
     pub fn move_away(&self) -> Option<String> {
-        // Never over another one that was put aside.
+        // Does not overwrite another one that was renamed.
         let aside = (1..1000).find_map(|number| {
             let mut name = self.path.file_name()?.to_owned();
             name.push(match number {
@@ -93,18 +92,18 @@ impl Autosave {
         Some(aside.shown())
     }
 
-    /// Reports on stderr that there is one, where there is no dialogue.
+    /// Reports on stderr that there is one, if there is no dialogue.
     pub fn print_if_found(&self) {
         if self.path.exists() {
             filermark_cli_kit::stderr_line!(
-                "{}: there is unsaved work of an earlier session; it is not part of this. Start subedit with this -o at a terminal to take it up",
+                "{}: there is unsaved input of an earlier session, which is not included. Start subedit with this -o at a terminal to resume it",
                 self.shown()
             );
         }
     }
 }
 
-/// A comment may not hold `--`.
+/// A comment must not contain `--`.
 fn escaped(text: &str) -> String {
     one_line(text).replace('&', "&amp;").replace('-', "&#45;")
 }

@@ -1,5 +1,5 @@
-//! What a submission is made of: summary files, rc files, run records, each read once,
-//! and held against each other.
+//! The input files of a submission: summary files, rc files, run records. Each is read once, and
+//! they are checked for consistency.
 
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::files::read_limited;
@@ -16,7 +16,7 @@ use filermark_submission::{
 };
 use std::path::{Path, PathBuf};
 
-/// Largest file that is taken into a submission, in bytes.
+/// Largest file of a submission, in bytes.
 pub const FILE_LEN_MAX: u64 = 256 << 20;
 
 /// The runs of a submission.
@@ -25,10 +25,10 @@ pub struct Inputs {
     runs: Vec<Run>,
 }
 
-/// A file on the disk, and what it was when it was read.
+/// A file on the disk, and its contents when it was read.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its name and checksum.
     pub file: ResultFile,
@@ -49,8 +49,8 @@ impl Inputs {
     /// Reads pairs of a result and its rc file.
     ///
     /// # Errors
-    /// A file cannot be read or is something else, or (without `force`) files do not
-    /// belong together.
+    /// A file cannot be read or is of another kind, or (without `force`) files do not belong
+    /// together.
     pub fn read(files: &[PathBuf], force: bool) -> Result<Self, CommandError> {
         let pairs = files.chunks_exact(2);
         if let [alone] = pairs.remainder() {
@@ -69,13 +69,13 @@ impl Inputs {
         Ok(Self { runs })
     }
 
-    /// Puts what the runs know into a document; without runs it stays as it is.
+    /// Adds the values of the runs to a document; without runs it is unchanged.
     pub fn fill(&self, document: &mut Document) {
         let files: Vec<RunFiles<'_>> = self.runs.iter().map(Run::files).collect();
         fill(document, &files);
     }
 
-    /// The files, each once: rc files and others apart.
+    /// The files, each once: rc files separate from others.
     pub fn sources(&self) -> impl Iterator<Item = (&Source, IsRc)> {
         self.runs.iter().flat_map(|run| {
             let others = [Some(&run.summary), run.record_source.as_ref()];
@@ -111,7 +111,7 @@ impl Run {
             && !figures_match(summary, record)
         {
             doubts.push(format!(
-                "{}: says something else than the run record beside it, {}: one of the two was changed, or is of another run",
+                "{}: does not match the run record in the same directory, {}: one of the two was changed, or is of another run",
                 result.display(),
                 shown(record_path.as_deref())
             ));
@@ -169,12 +169,12 @@ impl Source {
 /// Reads a submission.
 ///
 /// # Errors
-/// It cannot be read, or is none; with path and line.
+/// It cannot be read, or is not a submission; with path and line.
 pub fn read_submission(path: &Path) -> Result<Document, CommandError> {
     let content = read_limited(path, XML_LEN_MAX as u64).map_err(one)?;
     let shown = path.display();
     let text = String::from_utf8(content)
-        .map_err(|_| one(format!("{shown}: this is no UTF-8 text, and no submission")))?;
+        .map_err(|_| one(format!("{shown}: not UTF-8 text, and not a submission")))?;
     read_xml(&text).map_err(|e| one(format!("{shown}:{e}")))
 }
 
@@ -197,10 +197,10 @@ fn is_record(path: &Path) -> Result<bool, CommandError> {
     }
 }
 
-/// The run record of the same run, where it lies beside the summary.
+/// The record of the same run in the directory of the summary.
 fn record_beside(summary: &Path) -> Option<PathBuf> {
     let name = summary.file_name()?.to_str()?;
-    // A suffix may have points: `sfssum.mine.txt` is that of `mine` or of `mine.txt`.
+    // A suffix may have dots: `sfssum.mine.txt` is that of `mine` or of `mine.txt`.
     let rows = OUTPUTS.iter().filter(|row| row.role == Role::Summary);
     let suffixes = rows.filter_map(|row| row.suffix_in(name));
     let suffixes = suffixes.flat_map(|suffix| [suffix.strip_suffix(".txt"), Some(suffix)]);
@@ -209,8 +209,8 @@ fn record_beside(summary: &Path) -> Option<PathBuf> {
     paths.find(|path| path.is_file())
 }
 
-/// Reads a record. One beside a summary that cannot be read is a doubt: the summary is
-/// enough, but the user should know.
+/// Reads a record. If the record of a summary cannot be read, that is a warning only: the
+/// summary is sufficient.
 fn read_beside(
     path: &Path,
     has_summary: bool,
@@ -220,7 +220,7 @@ fn read_beside(
     match read_record(path) {
         Ok(record) => {
             if let Some(cut) = &record.cut {
-                let what = format!("{}: the run record is cut: {cut}", path.display());
+                let what = format!("{}: the run record is incomplete: {cut}", path.display());
                 doubts.push(what);
             }
             Ok(Some(record))
@@ -231,7 +231,7 @@ fn read_beside(
                 false => "move it away to go on without it",
             };
             doubts.push(format!(
-                "{e}: this is the run record beside the summary; {after}"
+                "{e}: this is the run record in the directory of the summary; {after}"
             ));
             Ok(None)
         }
@@ -239,15 +239,15 @@ fn read_beside(
     }
 }
 
-/// Whether a summary has the figures that the record would give it. Figures, not the
-/// text: another version of the program may word its comments in another way.
+/// Whether a summary has the figures of the record. The text is not compared: another version
+/// of the program may have other comments.
 fn figures_match(summary: &Summary, record: &RunRecord) -> bool {
     let text = match record.run.plan.benchmark.composite() {
         Some(_) => sfssum_txt::sfssum_txt(record),
         None => sfssum::sfssum(record),
     };
     parse_sfssum(&text).is_ok_and(|mut of_record| {
-        // Files of Filermark 0.1 have no verdict; it is the record's that counts.
+        // Files of Filermark 0.1 have no verdict; that of the record counts.
         if summary.verdict.is_none() {
             of_record.verdict = None;
         }
@@ -255,8 +255,7 @@ fn figures_match(summary: &Summary, record: &RunRecord) -> bool {
     })
 }
 
-/// The run's plan: the record's, else the rc file's. What speaks against the rc file
-/// goes to `doubts`.
+/// The run's plan: that of the record, or else of the rc file. Contradictions go to `doubts`.
 fn plan_of(
     rc: &Path,
     result: &Path,
@@ -268,7 +267,7 @@ fn plan_of(
     let resolved = Sources::from_rc(Some(rc))
         .map_err(|e| vec![e])
         .and_then(|mut sources| {
-            // There is no log-in: a missing password must not matter.
+            // There is no login, so a missing password does not matter.
             if sources.host.password.reveal().is_none() {
                 sources.host.password = Secret::new("not needed");
             }
@@ -287,15 +286,15 @@ fn plan_of(
             match overridden(&resolved.plan.parameters, &plan.parameters) {
                 Some(options) if options.is_empty() => {}
                 Some(options) => filermark_cli_kit::stderr_line!(
-                    "{}: the run had options that the rc file has not: {}; the submission has the run's",
+                    "{}: the run had options that are not in the rc file: {}; the submission has those of the run",
                     rc.display(),
                     options.join(" ")
                 ),
-                // The record knows the file's sum, which says more.
+                // The record has the file's checksum, which is more reliable.
                 None if record.run.inputs.is_some() => {}
                 None => {
                     doubts.push(format!(
-                        "{}: this is not the rc file of the run: it sets other parameters than the run record beside {} has",
+                        "{}: not the rc file of the run: its parameters differ from those of the run record of {}",
                         rc.display(),
                         result.display()
                     ));
@@ -304,7 +303,7 @@ fn plan_of(
             }
             Ok(plan.clone())
         }
-        // The record knows the plan; the rc file is only handed on.
+        // The record has the plan; the rc file is only copied.
         (Err(errors), Some(record)) if rc.is_file() => {
             doubts.extend(errors.iter().map(ToString::to_string));
             Ok(record.run.plan.clone())
@@ -313,7 +312,7 @@ fn plan_of(
     }
 }
 
-/// Why this is not the rc file that the run read, where the record knows its sum.
+/// Why this is not the rc file that the run read, if the record has its checksum.
 fn other_rc(rc: &Path, record: &RunRecord) -> Option<String> {
     let inputs = record.run.inputs.as_ref()?;
     let bytes = read_limited(rc, FILE_LEN_MAX).ok()?;
@@ -347,13 +346,13 @@ fn print_mismatches(
     }
 }
 
-/// What the command line added to or changed of an rc file, by the parameters that the
-/// run's record has; `None`: the rc file is another one, since it sets what the run did
-/// not have, or most of what both have differs.
+/// What the command line added to or changed in an rc file, from the parameters in the run's
+/// record; `None`: it is another rc file, since it sets parameters that the run did not have,
+/// or most common parameters differ.
 fn overridden(rc: &[(String, String)], run: &[(String, String)]) -> Option<Vec<String>> {
     let of_run = |name: &str| run.iter().find(|(known, _)| known == name);
     let mut differing = 0;
-    // Secrets are in no record.
+    // Records contain no secrets.
     let is_secret = |name: &str| Parameter::find(name).is_some_and(|p| p.kind == Kind::Secret);
     for (name, value) in rc.iter().filter(|(name, _)| !is_secret(name)) {
         match of_run(name) {
@@ -363,7 +362,7 @@ fn overridden(rc: &[(String, String)], run: &[(String, String)]) -> Option<Vec<S
         }
     }
     let changed = run.iter().filter(|pair| !rc.contains(pair));
-    // The run's directory and suffix are mostly given on the command line.
+    // Directory and suffix are usually given on the command line.
     let changed = changed.filter(|(name, _)| !["SUFFIX", "WORK_DIR"].contains(&name.as_str()));
     let changed = changed.map(|(name, value)| format!("{name}={value}"));
     (differing * 2 <= rc.len()).then(|| changed.collect())

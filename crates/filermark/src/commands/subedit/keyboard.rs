@@ -1,5 +1,4 @@
-//! Lines from a person at a terminal, with editing, history and completion; or from a
-//! pipe, as they come.
+//! Lines from a user at a terminal, with editing, history and completion; or from a pipe.
 
 use filermark_submission::TEXT_LEN_MAX;
 use rustyline::completion::Completer;
@@ -18,15 +17,15 @@ pub enum InputEvent {
     Line(String),
     /// Ctrl-C.
     Interrupted,
-    /// Ctrl-D, the end of the pipe, or a terminal that is gone.
+    /// Ctrl-D, the end of the pipe, or a lost terminal.
     End,
 }
 
-/// What the keyboard asks while a line is being typed.
+/// Called while a line is being typed.
 pub trait LineListener {
-    /// The whole lines that this beginning can become.
+    /// The complete lines that can follow from this beginning.
     fn completions(&self, line: &str) -> Vec<String>;
-    /// The line is this far now.
+    /// The line until now.
     fn on_line_change(&self, line: &str);
 }
 
@@ -38,11 +37,11 @@ pub enum Keyboard<L: LineListener> {
     Pipe(StdinLock<'static>),
 }
 
-/// rustyline's view of a [`LineListener`].
+/// Adapter of a [`LineListener`] for rustyline.
 pub struct RustylineHelper<L>(L);
 
 impl<L: LineListener> Keyboard<L> {
-    /// Of this process's standard input.
+    /// For this process's standard input.
     pub fn new(listener: L) -> Self {
         if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
             let config = Config::builder()
@@ -63,7 +62,7 @@ impl<L: LineListener> Keyboard<L> {
         matches!(self, Self::Terminal(_))
     }
 
-    /// Reads a line behind a prompt; `begun` is there already, where it can be edited.
+    /// Reads a line after a prompt; it begins with `begun`, if it can be edited.
     pub fn read(&mut self, prompt: &str, begun: &str) -> InputEvent {
         match self {
             Self::Terminal(editor) => {
@@ -90,7 +89,7 @@ impl<L: LineListener> Keyboard<L> {
     }
 }
 
-/// A line of a pipe. What is longer than any value can be is cut; the editor says so.
+/// A line of a pipe. A line longer than any value is cut; the editor reports that.
 fn line_of(source: &mut impl BufRead) -> Option<String> {
     let mut line = Vec::new();
     let len_max = TEXT_LEN_MAX as u64 + 2;

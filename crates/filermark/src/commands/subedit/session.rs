@@ -1,5 +1,5 @@
-//! The session: lines in, what the editor says out, files saved; and nothing typed is
-//! lost when the terminal is.
+//! The session: reads lines, prints the editor's output, saves files. Input is not lost when the
+//! terminal is.
 
 use super::autosave::{Autosave, AutosaveContent};
 use super::keyboard::{InputEvent, Keyboard, LineListener};
@@ -14,18 +14,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the session, the keyboard and the watch for signals share.
+/// The state that the session, the keyboard and the signal handler share.
 struct Shared {
     editor: Editor,
     autosave: Autosave,
     /// The line that is being typed.
     line: String,
-    /// The editor's revision that the autosave has.
+    /// The editor's revision in the autosave.
     kept: u64,
-    /// Whether the warning that nothing can be kept was printed.
+    /// Whether the warning that the autosave cannot be written was printed.
     is_warned: bool,
-    /// Whether the last moment has been: a terminal that is lost comes as the end of
-    /// the input and as a signal, in either order.
+    /// Whether the final autosave was made: a lost terminal causes an end of the input and a
+    /// signal, in either order.
     is_over: bool,
 }
 
@@ -37,7 +37,7 @@ fn lock(handle: &Handle) -> MutexGuard<'_, Shared> {
 }
 
 impl Shared {
-    /// Keeps what is new.
+    /// Writes changes to the autosave.
     fn keep(&mut self) {
         if self.editor.revision() == self.kept {
             return;
@@ -54,13 +54,13 @@ impl Shared {
             && !std::mem::replace(&mut self.is_warned, true)
         {
             filermark_cli_kit::stderr_line!(
-                "{why}; what is typed is lost if the terminal is. Save often (.s)"
+                "{why}; input is lost if the terminal is lost. Save often (.s)"
             );
         }
         kept.is_ok()
     }
 
-    /// The last moment: also the line that is not ended.
+    /// Makes the final autosave, with the unfinished line.
     fn keep_all(&mut self) -> UnsavedOutcome {
         if std::mem::replace(&mut self.is_over, true) {
             return UnsavedOutcome::Nothing;
@@ -75,7 +75,7 @@ impl Shared {
     }
 }
 
-/// What became of unsaved work.
+/// What happened to unsaved input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnsavedOutcome {
     /// There was none.
@@ -86,7 +86,7 @@ enum UnsavedOutcome {
     Lost,
 }
 
-/// Takes in what the keyboard reads.
+/// Handles the input of the keyboard.
 struct SessionListener(Handle);
 
 impl LineListener for SessionListener {
@@ -141,8 +141,8 @@ fn converse(
                 state.line.clear();
                 state.editor.abandon()
             }
-            // Ctrl-D at an empty line is .q; asked twice, or in the middle of a line,
-            // the terminal is gone.
+            // Ctrl-D at an empty line is .q; twice, or in the middle of a line, the
+            // terminal is lost.
             InputEvent::End
                 if keyboard.is_terminal() && state.line.is_empty() && !state.editor.is_asked() =>
             {
@@ -161,7 +161,7 @@ fn converse(
     }
 }
 
-/// Prints what the editor says, and saves where it wants that.
+/// Prints the editor's output, and saves if requested.
 fn carry_out(state: &mut Shared, store: &Store, turn: EditorStep) -> EditorRequest {
     stdout::print(&turn.output);
     let EditorRequest::Save(name) = turn.request else {
@@ -179,20 +179,20 @@ fn carry_out(state: &mut Shared, store: &Store, turn: EditorStep) -> EditorReque
     turn.request
 }
 
-/// The input is at its end, without `.q`.
+/// The input has ended without `.q`.
 fn end(state: &mut Shared) -> ExitCode {
     state.editor.end_entry();
     let shown = state.autosave.shown();
     match state.keep_all() {
         UnsavedOutcome::Autosaved => {
             filermark_cli_kit::stderr_line!(
-                "the input ended before .q; what was typed and not saved is in {shown}, and the next subedit with this -o offers it"
+                "the input ended before .q; unsaved input is in {shown}, and the next subedit with this -o offers it"
             );
             return ExitCode::FAILURE;
         }
         UnsavedOutcome::Lost => {
             filermark_cli_kit::stderr_line!(
-                "the input ended before .q; what was typed and not saved is lost: {shown} cannot be written"
+                "the input ended before .q; unsaved input is lost: {shown} cannot be written"
             );
             return ExitCode::FAILURE;
         }
@@ -214,8 +214,8 @@ enum AutosaveOffer {
     NoAnswer,
 }
 
-/// Unsaved work of an earlier session: offered at a terminal, put aside elsewhere, as
-/// the first line of a script is no answer to this.
+/// Unsaved input of an earlier session: offered at a terminal, otherwise renamed, since the
+/// first line of a script is not an answer to this question.
 fn offer(autosave: &Autosave, keyboard: &mut Keyboard<SessionListener>) -> AutosaveOffer {
     let Some(found) = autosave.found() else {
         return AutosaveOffer::Nothing;
@@ -223,10 +223,10 @@ fn offer(autosave: &Autosave, keyboard: &mut Keyboard<SessionListener>) -> Autos
     let shown = autosave.shown();
     let is_wanted = keyboard.is_terminal() && {
         stdout::print(&format!(
-            "{shown} has work of an earlier session that was not saved.\n"
+            "{shown} has unsaved input of an earlier session.\n"
         ));
         loop {
-            match keyboard.read("Take it up (y/n)?", "") {
+            match keyboard.read("Resume it (y/n)?", "") {
                 InputEvent::Line(line) if line.trim().eq_ignore_ascii_case("y") => break true,
                 InputEvent::Line(line) if line.trim().eq_ignore_ascii_case("n") => break false,
                 InputEvent::Line(_) => stdout::print("Please answer y or n.\n"),
@@ -239,16 +239,16 @@ fn offer(autosave: &Autosave, keyboard: &mut Keyboard<SessionListener>) -> Autos
     }
     match autosave.move_away() {
         Some(aside) => filermark_cli_kit::stderr_line!(
-            "the unsaved work of an earlier session is kept as {aside}"
+            "the unsaved input of an earlier session is kept as {aside}"
         ),
         None => filermark_cli_kit::stderr_line!(
-            "{shown}: the unsaved work of an earlier session cannot be put aside"
+            "{shown}: the unsaved input of an earlier session cannot be renamed"
         ),
     }
     AutosaveOffer::Nothing
 }
 
-/// Goes on where an earlier session was; gives the line that was being typed.
+/// Resumes an earlier session; returns its unfinished line.
 fn take_up(shared: &Handle, store: &Store, found: &AutosaveContent) -> String {
     let mut state = lock(shared);
     let mut document = match read_xml(&found.text) {
@@ -264,7 +264,7 @@ fn take_up(shared: &Handle, store: &Store, found: &AutosaveContent) -> String {
     found.typed.clone()
 }
 
-/// SIGHUP and SIGTERM: what was typed is kept, the terminal is left as it was found.
+/// SIGHUP and SIGTERM: writes the autosave and restores the terminal's settings.
 fn watch_signals(shared: &Handle) {
     let Ok(mut signals) = Signals::new([SIGHUP, SIGTERM]) else {
         return;
@@ -275,10 +275,7 @@ fn watch_signals(shared: &Handle) {
         if signals.forever().next().is_some() {
             let mut state = lock(&shared);
             if state.keep_all() == UnsavedOutcome::Autosaved {
-                filermark_cli_kit::stderr_line!(
-                    "\nwhat was typed and not saved is in {}",
-                    state.autosave.shown()
-                );
+                filermark_cli_kit::stderr_line!("\nunsaved input is in {}", state.autosave.shown());
             }
             if let Some(terminal) = &terminal {
                 let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, terminal);

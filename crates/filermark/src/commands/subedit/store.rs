@@ -1,4 +1,4 @@
-//! Where documents are saved: whole files or none, and never over what they are made of.
+//! Saves documents: complete files or none, and never over their input files.
 
 use super::inputs::{FILE_LEN_MAX, Inputs, Source};
 use crate::commands::bundle::now;
@@ -18,11 +18,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// For a submission of these runs; pictures lie beside the output, or beside the
+    /// For a submission of these runs; pictures are in the directory of the output, or of the
     /// submission that the values come from.
     ///
     /// # Errors
-    /// The output is one of the run's own files, or its folder is not there.
+    /// The output is one of the run's own files, or its folder does not exist.
     pub fn new(inputs: Inputs, input: Option<&Path>, output: &Path) -> Result<Self, CommandError> {
         let mut folders: Vec<PathBuf> = Vec::new();
         for path in [Some(output), input].into_iter().flatten() {
@@ -46,15 +46,15 @@ impl Store {
         Ok(store)
     }
 
-    /// What the runs know, into a document.
+    /// Adds the values of the runs to a document.
     pub fn fill(&self, document: &mut Document) {
         self.inputs.fill(document);
     }
 
-    /// Saves by the name's end: `.zip` with all files, else the XML.
+    /// Saves by the ending of the name: `.zip` with all files, otherwise the XML.
     ///
     /// # Errors
-    /// In words: what is missing, or why it cannot be written.
+    /// What is missing, or why it cannot be written.
     pub fn save(&self, document: &Document, path: &Path) -> Result<(), String> {
         let end = path.extension().unwrap_or_default();
         match end.eq_ignore_ascii_case("zip") {
@@ -73,7 +73,7 @@ impl Store {
     pub fn save_zip(&self, document: &Document, path: &Path) -> Result<(), String> {
         self.check_target(path)?;
         if self.inputs.sources().next().is_none() {
-            return Err("a zip holds the run's files too: start subedit with RESULT and RC".into());
+            return Err("a zip contains the run's files: start subedit with RESULT and RC".into());
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let mut bundle = Bundle::new().made_at(now());
@@ -105,7 +105,7 @@ impl Store {
             let folders = self.folders.iter().map(|f| f.display().to_string());
             let folders: Vec<String> = folders.collect();
             return Err(format!(
-                "the diagram {name} of productInfo.configDiagrams is not there; put it into {}, or take its item out",
+                "the diagram {name} of productInfo.configDiagrams is missing; put it into {}, or remove its item",
                 folders.join(" or ")
             ));
         };
@@ -129,7 +129,7 @@ impl Store {
     }
 }
 
-/// The XML, as long as it can be read again.
+/// The XML, if it is not too large to be read again.
 fn xml_of(document: &Document) -> Result<Vec<u8>, String> {
     let xml = write_xml(document).into_bytes();
     match xml.len() > XML_LEN_MAX {
@@ -151,7 +151,7 @@ fn add(bundle: &mut Bundle, name: &str, content: Vec<u8>, role: Role) -> Result<
     }
 }
 
-/// The content of a file, as long as it is the one that was read.
+/// The content of a file, if it is unchanged since it was read.
 fn unchanged(source: &Source) -> Result<Vec<u8>, String> {
     let content = read_limited(&source.path, FILE_LEN_MAX)?;
     match ResultFile::new(source.file.name.as_str(), &content) == source.file {
@@ -163,11 +163,11 @@ fn unchanged(source: &Source) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A zip is sent to others.
+/// A zip must not contain a password, since it is sent to others.
 fn refuse_password(path: &Path, content: &[u8]) -> Result<(), String> {
     match secrets(&String::from_utf8_lossy(content)).first() {
         Some((line, name)) => Err(format!(
-            "{}:{line}: {name} is in this rc file, and the zip would disclose it; take it out (use PASSWORD_FILE or FILERMARK_PASSWORD)",
+            "{}:{line}: {name} is in this rc file, and the zip would disclose it; remove it (use PASSWORD_FILE or FILERMARK_PASSWORD)",
             path.display()
         )),
         None => Ok(()),

@@ -1,5 +1,5 @@
-//! Classical benchmarks as people read them: the mix, the file set, the rules, and the
-//! order of operations where there is one.
+//! Classical benchmarks as text: the mix, the file set, the rules, and the order of operations if
+//! there is one.
 
 use super::sequence;
 use crate::cli::ShowArgs;
@@ -21,7 +21,7 @@ macro_rules! line {
     ($out:expr, $($arg:tt)*) => { let _ = writeln!($out, $($arg)*); };
 }
 
-/// Those that ship with the program.
+/// The built-in benchmarks.
 pub fn shipped() -> Result<Vec<ClassicDefinitions>, CommandError> {
     let read = |(name, text): &(&str, &str)| {
         let benchmark = Benchmark::from_toml(name, text).map_err(CommandError::of)?;
@@ -62,7 +62,7 @@ pub fn list(all: &[ClassicDefinitions]) -> String {
     out
 }
 
-/// One of them in lists for programs.
+/// A benchmark in JSON lists.
 pub fn json(b: &Benchmark) -> Value {
     let (hash, digits) = definition_fingerprint(b);
     let sequence = b.classic().and_then(|w| w.sequence.as_ref());
@@ -80,7 +80,7 @@ pub fn json(b: &Benchmark) -> Value {
     })
 }
 
-/// What a file is that holds one.
+/// The description of a file that defines one.
 pub fn checked(file: &str, b: &Benchmark) -> String {
     let mut out = format!("{file}: TOML, 1 classical benchmark, nothing wrong\n");
     let ops = counted(b.mix.shares().len() as u64, "operation");
@@ -126,7 +126,7 @@ pub fn show(found: &ClassicDefinitions, args: &ShowArgs) -> Result<String, Comma
     })
 }
 
-/// The message where a drawing or a sample is asked for and there is nothing to draw.
+/// The message for a benchmark without a sequence, if a drawing or a sample is requested.
 pub fn no_sequence(name: &str) -> CommandError {
     let name = quoted(name);
     CommandError::Usage(vec![format!(
@@ -162,7 +162,7 @@ fn text(b: &Benchmark) -> String {
     out
 }
 
-/// The older generation that it is after, with all that is to be known of it.
+/// The older generation that it follows, with its limits and caveats.
 fn heritage(out: &mut String, b: &Benchmark) {
     let rows = b.heritage_rows();
     if !rows.is_empty() {

@@ -1,4 +1,4 @@
-//! `workload from-nfsstat`: a server's statistics in, a mix file out. The mix file goes to
+//! `workload from-nfsstat`: makes a mix file from a server's statistics. The mix file goes to
 //! stdout; how the counts were used goes to stderr.
 
 use crate::cli::FromNfsstatArgs;
@@ -20,15 +20,15 @@ use std::process::ExitCode;
 /// Standard input, as a file's name.
 const STDIN: &str = "-";
 
-/// From so many calls of one operation on, others may have been cut off: nfsstat of
+/// With this number of calls of one operation, counts may have overflowed: nfsstat of
 /// nfs-utils 2.6.2 shows counts of 64 bits with 32.
 const NFSSTAT_MANY: u128 = 1 << 31;
 
-/// Fewer calls than these say little of what a server is asked.
+/// Fewer calls are not representative.
 const CALLS_FEW: u128 = 1_000;
 
-/// The benchmark to run with a mix of a version's operations: of those that ship and speak
-/// that version the one whose own mix is nearest.
+/// The benchmark to run with a mix of a version's operations: the built-in one for that
+/// version whose own mix is nearest.
 fn nearest_benchmark(made: &MixOfCounts) -> Result<Benchmark, CommandError> {
     let protocol = match made.version {
         Version::V2 => Protocol::Nfs2,
@@ -118,7 +118,7 @@ fn read(path: &Path) -> Result<Statistics, CommandError> {
     let wrong = |text: String| CommandError::Usage(vec![text]);
     let (name, bytes) = if path == Path::new(STDIN) {
         let mut bytes = Vec::new();
-        // One byte more, so that too many are noticed.
+        // One byte more, to detect files that are too long.
         let limit = TEXT_BYTES_MAX as u64 + 1;
         std::io::stdin()
             .take(limit)
@@ -129,8 +129,7 @@ fn read(path: &Path) -> Result<Statistics, CommandError> {
         let bytes = read_limited(path, TEXT_BYTES_MAX as u64).map_err(wrong)?;
         (path.display().to_string(), bytes)
     };
-    let text =
-        String::from_utf8(bytes).map_err(|_| wrong(format!("{name}: this is no text (UTF-8)")))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{name}: not UTF-8 text")))?;
     Ok(read_statistics(&name, &text)?)
 }
 
@@ -155,27 +154,27 @@ fn print(made: &MixOfCounts, near: &Benchmark) {
     }
     if made.shares.iter().any(|s| s.op == Op::Commit) {
         print_stderr_line(
-            "mind: a run sends COMMITs of its own for writes that the server answers UNSTABLE; \
+            "note: a run sends COMMITs of its own for writes that the server answers UNSTABLE; \
              --without commit leaves those of the statistics out",
         );
     }
     let nfsstat = matches!(made.dialect, Dialect::Nfsstat | Dialect::NfsstatList);
     if nfsstat && made.shares.iter().any(|s| s.calls >= NFSSTAT_MANY) {
         print_stderr_line(
-            "mind: nfsstat on Linux shows counts modulo 4294967296, and some are near that; \
+            "note: nfsstat on Linux shows counts modulo 4294967296, and some are near that; \
              /proc/net/rpc/nfsd has them whole, --since takes a shorter time",
         );
     }
     if made.version == Version::V4 {
         print_stderr_line(
-            "mind: clients of version 4 ask for attributes beside most operations, which version 3 \
-             gets unasked: the share of getattr is too high",
+            "note: clients of version 4 request attributes with most operations, which version 3 \
+            returns anyway: the share of getattr is too high",
         );
     }
     if made.kept() < CALLS_FEW {
         print_stderr_line(format!(
-            "mind: {} are few: shares of so little say more of chance than of the server; take \
-             the statistics over a working day",
+            "note: {} are few: shares of so few calls are random; take \
+            the statistics over a working day",
             counted(u64::try_from(made.kept()).unwrap_or(u64::MAX), "call")
         ));
     }

@@ -1,5 +1,5 @@
-//! A sequence of operations as people read it: states as they are drawn and as they are
-//! run, what follows an open, the most usual orders, and a walk through it.
+//! A sequence of operations as text: states as they are drawn and as they are run, what follows an
+//! open, the most frequent orders, and a sample.
 
 use filermark_model::benchmark::Protocol;
 use filermark_model::sequence::{Figures, Sequence, State, Step, Transition, TransitionTables};
@@ -142,7 +142,7 @@ fn runs(out: &mut String, protocol: Protocol, figures: &Figures) {
     }
 }
 
-/// An order in a line: what may come several times in a row has a +.
+/// An order in one line: what may be repeated has a +.
 fn order(steps: &[Step]) -> String {
     let word = |step: &Step| match step.op() {
         Op::Open | Op::Close | Op::Lock => step.name().to_owned(),

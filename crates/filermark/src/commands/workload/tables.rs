@@ -1,4 +1,4 @@
-//! Workloads and benchmarks as people read them.
+//! Workloads and benchmarks as text.
 
 use filermark_model::composite::{Component, CompositeWork, DataSet};
 use filermark_model::transfer::{TransferSlot, TransferTable};

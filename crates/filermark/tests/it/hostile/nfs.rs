@@ -12,15 +12,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The embedded server answers while it does right: it needs no long wait.
+/// The embedded server answers quickly, so the timeout can be short.
 const BROKEN_MS: u64 = 4000;
 
-/// Bytes of a reply in front of its results: xid, REPLY, accepted, no verifier, SUCCESS.
+/// Bytes of a reply before its results: xid, REPLY, accepted, no verifier, SUCCESS.
 pub(super) const RESULTS: usize = 24;
 /// The status, and whether attributes follow.
 pub(super) const ATTRIBUTES: usize = RESULTS + 8;
 
-/// ACCESS calls of RUN that are let pass before a server does wrong in it.
+/// ACCESS calls of RUN before the faults begin.
 const GOOD_COUNT: u64 = 2;
 
 /// A call that waits for its reply.
@@ -30,18 +30,18 @@ pub(super) struct Asked {
     pub(super) record: Vec<u8>,
 }
 
-/// What a proxy remembers beside the calls under way.
+/// The state of a proxy, without the calls under way.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Replies since it does wrong.
+    /// Replies since the faults began.
     replies: u64,
     /// Some earlier reply to another procedure.
     other: HashMap<u32, Vec<u8>>,
 }
 
-/// What becomes of a reply.
+/// What happens to a reply.
 pub(super) type Answer = fn(&mut Memory, &Asked, Vec<u8>) -> Vec<ProxyAction>;
-/// What becomes of a call.
+/// What happens to a call.
 pub(super) type Call = fn(Procedure, Vec<u8>) -> Vec<u8>;
 
 pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
@@ -65,7 +65,7 @@ fn procedure(call: &[u8]) -> Option<Procedure> {
         .copied()
 }
 
-/// A proxy before the server, and the row of a run through it.
+/// A proxy of the server, and the row of a run through it.
 pub(super) fn row(
     server: &RunningServer,
     name: &str,
@@ -124,7 +124,7 @@ pub(super) fn row(
         sweep,
         report_text,
         only_in_run: &[Op::Access],
-        // Nothing but the operation calls ACCESS.
+        // Only the operation calls ACCESS.
         other_count: 0,
         proxy: Box::new(proxy),
     }
@@ -199,7 +199,7 @@ fn silent(_: &mut Memory, _: &Asked, _: Vec<u8>) -> Vec<ProxyAction> {
     Vec::new()
 }
 
-/// No listing ever ends: its last word is that there is more.
+/// No listing ends: each part states that there are more.
 fn listing_never_ends(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     if matches!(asked.procedure, Procedure::Readdir | Procedure::Readdirplus) {
         let end = reply.len();
@@ -208,7 +208,7 @@ fn listing_never_ends(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<
     vec![ProxyAction::Send(reply)]
 }
 
-/// Every listing begins anew, whatever cookie it is asked for.
+/// Every listing begins again, whatever the cookie.
 fn from_the_beginning(procedure: Procedure, mut call: Vec<u8>) -> Vec<u8> {
     if matches!(procedure, Procedure::Readdir | Procedure::Readdirplus) {
         let handle = arguments(&call);
@@ -220,7 +220,7 @@ fn from_the_beginning(procedure: Procedure, mut call: Vec<u8>) -> Vec<u8> {
     call
 }
 
-/// Where the arguments of a call begin: behind the credentials and the verifier.
+/// Where the arguments of a call begin: after the credentials and the verifier.
 pub(super) fn arguments(call: &[u8]) -> usize {
     let cred = word(call, 28) as usize;
     let verifier = 32 + cred;
@@ -272,7 +272,7 @@ use Begins::{AtOnce, InInit, InRun};
 use Expect::{Fails, Invalid, Right, RightOr};
 
 #[test]
-fn slow_what_comes_of_servers_of_nfs_that_do_wrong() {
+fn slow_outcomes_with_faulty_nfs_servers() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let row =

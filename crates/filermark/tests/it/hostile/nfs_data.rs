@@ -1,4 +1,4 @@
-//! NFSv3: servers that return other data than was written, or less.
+//! NFSv3: servers that return other data than was written, or less data.
 
 use super::nfs::{ATTRIBUTES, Answer, Asked, Call, Memory, RESULTS, arguments, put, row, word};
 use super::{Begins, Expect, Row, run_all};
@@ -12,7 +12,7 @@ use filermark_testbed::ProxyAction;
 /// Bytes of a file's attributes.
 const FATTR: usize = 84;
 
-/// Where a successful READ has its count, its end of file and its data; without data none.
+/// Where a successful READ has its count, its end-of-file flag and its data.
 fn data_of(asked: &Asked, reply: &[u8]) -> Option<usize> {
     let read = asked.procedure == Procedure::Read && word(reply, RESULTS) == 0;
     let count = match word(reply, RESULTS + 4) {
@@ -22,7 +22,7 @@ fn data_of(asked: &Asked, reply: &[u8]) -> Option<usize> {
     (read && word(reply, count) > 0).then_some(count)
 }
 
-/// Cuts the data of a READ to so many bytes and says that the file ends there.
+/// Cuts the data of a READ to this number of bytes and sets the end-of-file flag.
 fn ends_after(mut reply: Vec<u8>, count: usize, bytes: usize) -> Vec<u8> {
     put(&mut reply, count, bytes as u32);
     put(&mut reply, count + 4, 1);
@@ -71,12 +71,12 @@ fn forget_data(procedure: Procedure, mut call: Vec<u8>) -> Vec<u8> {
     call
 }
 
-/// ... and its reply says that all is written.
+/// Changes its reply to report that all data was written.
 fn all_written(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     if asked.procedure == Procedure::Write && word(&reply, RESULTS) == 0 {
         let handle = arguments(&asked.record);
         let asked_count = handle + 4 + word(&asked.record, handle) as usize + 8;
-        // Behind the count: how it was committed, and the verifier.
+        // After the count: how it was committed, and the verifier.
         let at = reply.len() - 16;
         put(&mut reply, at, word(&asked.record, asked_count));
     }
@@ -86,7 +86,7 @@ fn all_written(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAc
 use Begins::{InInit, InRun};
 use Expect::Invalid;
 
-/// The same run with so little data that what was written is read again, all of it compared.
+/// A run with so little data that written data is read again, all of it compared.
 pub(super) fn rewriting(mut row: Row) -> Row {
     row.sweep = (row.sweep)
         .set("LOAD", 400)
@@ -95,7 +95,7 @@ pub(super) fn rewriting(mut row: Row) -> Row {
     row
 }
 
-/// Reads and writes are most of what is done.
+/// Most operations are reads and writes.
 fn with_mix(mut row: Row) -> Row {
     let sweep = row.sweep.set("MIXFILE", "data.mix");
     std::fs::create_dir_all(sweep.result("")).expect("the result directory");

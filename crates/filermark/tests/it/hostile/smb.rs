@@ -1,4 +1,4 @@
-//! SMB 3.1.1, not signed: Samba behind a proxy.
+//! SMB 3.1.1 without signatures: Samba behind a proxy.
 
 use super::{Begins, Expect, ProxyState, RUNTIME_SECS, Row, run_all};
 use crate::load_guard::beside_others;
@@ -19,28 +19,27 @@ pub(super) const COMMAND: usize = 12;
 const NEXT: usize = 20;
 const MESSAGE_ID: usize = 24;
 
-/// QUERY_INFO replies that are let pass before a server does wrong in RUN: those before it, and
-/// some more.
+/// QUERY_INFO replies before the faults begin in RUN: those before RUN, and some more.
 const GOOD_COUNT: u64 = 24;
-/// QUERY_INFO replies that belong to no operation: free space is asked for at the claim, before
-/// INIT and after it. At most four have been seen.
+/// QUERY_INFO replies that belong to no operation: free space is queried at the claim, before INIT
+/// and after it. At most four have been seen.
 const OTHER_COUNT: u64 = 4;
 const CREATE: u16 = 5;
 const QUERY_DIRECTORY: u16 = 14;
 const QUERY_INFO: u16 = 16;
 
-/// What a proxy remembers.
+/// The state of a proxy.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Replies since it does wrong.
+    /// Replies since the faults began.
     replies: u64,
     /// Some earlier reply, by its command.
     other: HashMap<u16, Vec<u8>>,
 }
 
-/// What becomes of a reply.
+/// What happens to a reply.
 pub(super) type Answer = fn(&mut Memory, Vec<u8>) -> Vec<ProxyAction>;
-/// What becomes of a request.
+/// What happens to a request.
 pub(super) type Request = fn(&mut [u8]);
 
 pub(super) fn u16_at(message: &[u8], at: usize) -> u16 {
@@ -119,7 +118,7 @@ pub(super) fn row(
             }
             return vec![ProxyAction::Send(message)];
         }
-        // Free space is asked for before RUN.
+        // Free space is queried before RUN.
         own.run_replied(begins, commands(QUERY_INFO), GOOD_COUNT);
         if !wrong {
             memory
@@ -250,7 +249,7 @@ use Begins::{AtOnce, InInit, InRun};
 use Expect::{Fails, Invalid, Right, RightOr};
 
 #[test]
-fn what_comes_of_servers_of_smb_that_do_wrong() {
+fn outcomes_with_faulty_smb_servers() {
     let _turn = beside_others();
     let Some(samba) = samba(SambaOptions::default()) else {
         return;

@@ -1,4 +1,4 @@
-//! SMB: servers that return other data than was written, or less.
+//! SMB: servers that return other data than was written, or less data.
 
 use super::nfs_data::rewriting;
 use super::smb::{
@@ -48,7 +48,7 @@ fn wrong_data(_: &mut Memory, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     vec![ProxyAction::Send(reply)]
 }
 
-/// What is written are zeroes.
+/// Writes zeroes instead of the data.
 fn zeroes(request: &mut [u8]) {
     each(request, WRITE, 0, |part| {
         let data = usize::from(u16_at(part, HEADER + 2));
@@ -59,7 +59,7 @@ fn zeroes(request: &mut [u8]) {
     });
 }
 
-/// What is written goes to a place far behind the file's end: the server keeps what it had.
+/// Writes far beyond the file's end: the earlier data is not changed.
 fn elsewhere(request: &mut [u8]) {
     each(request, WRITE, 0, |part| put(part, HEADER + 12, &[1]));
 }
@@ -74,7 +74,7 @@ fn data_that_is_lost_or_changed_makes_a_run_over_smb_invalid() {
         return;
     };
     let lost = Invalid(&[Rule::DataLost]);
-    // The client knows how long the file is, so that it may take a shorter reply for nonsense.
+    // The client has the length of the file, so it may refuse a shorter reply.
     let early = Invalid(&[Rule::DataLost, Rule::Errors]);
     let changed = Invalid(&[Rule::DataVerify]);
     let row = |name, begins, expect, request: Option<Request>, answer: Answer| {

@@ -1,4 +1,4 @@
-//! What breaks in the middle of a run.
+//! Failures in the middle of a run.
 
 use super::{ProtocolCase, assert_empty, files_below, samba, sweep};
 use crate::load_guard::beside_others;
@@ -21,10 +21,10 @@ fn in_run(started: &mut Started) {
     std::thread::sleep(Duration::from_millis(700));
 }
 
-/// One connection's server process dies: what was under way on it are errors, the rest
-/// goes on over a new connection, and the record says so.
+/// The server process of one connection is killed: the calls under way on it are errors, the others
+/// use a new connection, and the record states that.
 #[test]
-fn a_connection_that_dies_in_run_is_made_anew() {
+fn a_connection_that_breaks_in_run_is_made_again() {
     let _turn = beside_others();
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
@@ -45,15 +45,15 @@ fn a_connection_that_dies_in_run_is_made_anew() {
     }
 }
 
-/// One connection's server process is stopped: its calls run into the time-out, and a
-/// new connection takes over.
+/// The server process of one connection is stopped: its calls time out, and a new connection is
+/// used.
 #[test]
 fn a_connection_that_falls_silent_is_given_up() {
     let _turn = beside_others();
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    // No other process may have to wait for what the stopped one holds open.
+    // No other process may wait for files that the stopped one has open.
     let mut started = long(&samba, ProtocolCase::Smb311).start();
     in_run(&mut started);
     let pid = samba.status().expect("smbstatus").sessions[0].pid;
@@ -78,7 +78,7 @@ fn a_server_that_goes_away_ends_the_sweep() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    // Its network stays.
+    // Its network is kept.
     let sandbox = std::sync::Arc::clone(samba.sandbox());
     let mut started = long(&samba, ProtocolCase::Smb311).start();
     in_run(&mut started);
@@ -101,12 +101,12 @@ fn a_disk_that_fills_up_ends_the_sweep() {
             .set("SPACE_CHECK", "off")
             .set("FILESET_MB_PER_OP", 0.1)
             .fail(1);
-        ended.assert_sentence(&["INIT", "STATUS_DISK_FULL", "make room"]);
+        ended.assert_sentence(&["INIT", "STATUS_DISK_FULL", " on the share, or lower LOAD"]);
         assert_empty(&samba, Samba::SMALL);
     }
 }
 
-/// Foreign files are left alone.
+/// Foreign files are not changed.
 #[test]
 fn what_is_not_ours_stays() {
     let _turn = beside_others();

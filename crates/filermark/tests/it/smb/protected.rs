@@ -1,4 +1,4 @@
-//! Signing and encryption, as smbstatus and tshark see them.
+//! Signing and encryption, as shown by smbstatus and tshark.
 
 use super::{ProtocolCase, assert_empty, assert_sound, readable, samba, sweep};
 use crate::load_guard::beside_others;
@@ -7,7 +7,7 @@ use filermark_testbed::{
     Capture, Samba, SambaOptions, SmbEncryption, SmbSession, SmbSigning, available,
 };
 
-/// Runs a sweep and looks at the server's sessions while it is in RUN.
+/// Runs a sweep and reads the server's sessions while it is in RUN.
 fn sessions_in_run(samba: &Samba, sweep: &Sweep) -> Vec<SmbSession> {
     let mut started = sweep.start();
     started.wait_for("op/s RUN");
@@ -20,7 +20,7 @@ fn sessions_in_run(samba: &Samba, sweep: &Sweep) -> Vec<SmbSession> {
     status.sessions
 }
 
-/// Dialect, how the server signs, and how it encrypts, as smbstatus says it.
+/// Dialect, signing and encryption of the server, as shown by smbstatus.
 #[track_caller]
 fn assert_all(sessions: &[SmbSession], protocol_case: ProtocolCase, signing: &str, cipher: &str) {
     for session in sessions {
@@ -107,7 +107,7 @@ fn what_the_user_asks_for_is_done() {
     }
 }
 
-/// The share alone demands encryption; the session has none.
+/// Only the share requires encryption; the session has none.
 #[test]
 fn a_sealed_share_is_measured() {
     let _turn = beside_others();
@@ -119,12 +119,12 @@ fn a_sealed_share_is_measured() {
     assert_empty(&samba, Samba::SEALED);
 }
 
-/// tshark, given the password, finds every message encrypted and well-formed inside, or
-/// signed, and every signature right.
+/// tshark has the password and finds that every message is encrypted and well-formed inside, or is
+/// signed with a correct signature.
 #[test]
 fn tshark_reads_what_is_sealed_and_checks_what_is_signed() {
     let _turn = beside_others();
-    // tshark does not know AES-GMAC.
+    // tshark does not support AES-GMAC.
     let algorithms = "AES-128-CMAC, HMAC-SHA256";
     let options = readable().with("server smb3 signing algorithms", algorithms);
     let Some(samba) = samba(options) else {

@@ -1,5 +1,4 @@
-//! Runs that cannot begin: one sentence, no traces, and never a second try with a
-//! password that was wrong.
+//! Runs that cannot begin: one message, no files, and no second try with a wrong password.
 
 use super::{PASSWORD, ProtocolCase, assert_empty, assert_secret, samba, sweep};
 use crate::load_guard::beside_others;
@@ -83,7 +82,7 @@ fn a_referral_is_reported_in_plain_words() {
     ended.assert_sentence(&["DFS", "MNT_POINTS"]);
 }
 
-/// The server's lowest and highest dialect, what is spoken, and what the sentence says.
+/// The server's lowest and highest dialect, the requested dialect, and the message.
 #[test]
 fn a_dialect_that_the_server_refuses_is_reported_with_what_it_offers() {
     let _turn = beside_others();

@@ -1,4 +1,4 @@
-//! Sweeps that go well.
+//! Sweeps that succeed.
 
 use super::{
     ProtocolCase, assert_empty, assert_measured, assert_secret, assert_sound, samba, sweep,
@@ -7,10 +7,10 @@ use crate::load_guard::{alone, beside_others};
 use filermark_testbed::{Kdc, KernelSmbClient, Samba, SambaOptions, Sandbox, SmbGuests, available};
 use std::time::Duration;
 
-/// For a script on the kernel's client.
+/// Time limit of a script on the kernel's client.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The rows of the classical CIFS table (manual M, section 4.4), cut as it cuts them.
+/// The rows of the classical CIFS table (manual M, section 4.4), shortened as there.
 const CIFS_ROWS: [&str; 13] = [
     "ECHO",
     "LOCKING_ANDX",
@@ -27,7 +27,7 @@ const CIFS_ROWS: [&str; 13] = [
     "FLUSH",
 ];
 
-/// What stands for them over SMB 2 and 3.
+/// The corresponding rows over SMB 2 and 3.
 const SMB2_ROWS: [&str; 13] = [
     "ECHO",
     "LOCK",
@@ -79,12 +79,12 @@ fn alone_samba_is_measured_on_old_and_new_dialects() {
             ended.file("sfssum")
         );
     }
-    // One log-in for each connection, and every one of them right.
+    // One successful login for each connection.
     let logons = samba.logons();
     assert!(logons.iter().all(|logon| logon.succeeded()), "{logons:?}");
 }
 
-/// DEBUG flags 4, 10 and 13 of the seed's table 3 are not NFS's alone.
+/// DEBUG flags 4, 10 and 13 of the seed's table 3 also work with SMB.
 #[test]
 fn debug_flags_log_calls_failures_and_matching_files() {
     let _turn = beside_others();
@@ -119,7 +119,7 @@ fn debug_flags_log_calls_failures_and_matching_files() {
     }
 }
 
-/// With data checked, over shared connections with several calls each under way.
+/// With VERIFY, over shared connections with several calls each under way.
 #[test]
 fn alone_what_samba_keeps_is_right() {
     let _turn = alone();
@@ -171,7 +171,7 @@ fn two_shares_over_ipv6_are_measured() {
 }
 
 #[test]
-fn guests_and_user_nobody_are_measured() {
+fn guest_and_anonymous_sessions_are_measured() {
     let _turn = beside_others();
     let options = SambaOptions {
         guests: SmbGuests::UnknownUsers,
@@ -191,8 +191,8 @@ fn guests_and_user_nobody_are_measured() {
     }
 }
 
-/// Whether the kernel's client finds the same files and bytes in a kept file set as lie
-/// on the server.
+/// Checks that the kernel's client finds the same files and bytes in a kept file set as on the
+/// server.
 #[test]
 fn the_kernel_s_client_sees_what_was_written() {
     let _turn = beside_others();

@@ -53,7 +53,7 @@ fn a_share_that_is_not_there_or_not_to_be_written_to_is_reported() {
         assert!(ended.file("sfsval").contains("not validated"));
         assert_secret(&ended);
     }
-    // The mount points that follow are validated all the same.
+    // The mount points that follow are still validated.
     let mounts = ["missing", Samba::DATA].map(|share| samba.mount_point(share));
     let run = sweep(&samba, "missing", ProtocolCase::Smb311).command("validate");
     let run = run.set("MNT_POINTS", mounts.join(" ")).set("PROCS", 2);

@@ -1,5 +1,5 @@
-//! What goes over the wire, as Wireshark's dissectors see it: every message well formed,
-//! as many as the record counts, and as long as it says.
+//! The messages on the wire, from Wireshark's dissectors: every message is well-formed, and their
+//! number and times are those of the record.
 
 use super::{ProtocolCase, readable, samba, sweep};
 use crate::load_guard::{alone, when_quiet};
@@ -44,7 +44,7 @@ fn messages(case: ProtocolCase, kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Messages by name that the record counts at its one point.
+/// The record's counts of messages at its one point, by name.
 fn counted(ended: &Ended, case: ProtocolCase) -> BTreeMap<String, u64> {
     let stats = ended.point(1).stats.expect("figures");
     let mut counts = BTreeMap::new();
@@ -67,7 +67,7 @@ fn alone_tshark_finds_every_message_of_a_run_well_formed_and_counted() {
         let Some(capture) = available(capture) else {
             return;
         };
-        // KEEP: RUN is then the last thing that is asked.
+        // KEEP: RUN is then the last phase with calls.
         let ended = sweep(&samba, Samba::DATA, case)
             .set("LOAD", 300)
             .set("PROCS", 6)
@@ -81,8 +81,8 @@ fn alone_tshark_finds_every_message_of_a_run_well_formed_and_counted() {
         let odd = (pcap.malformed().expect("tshark"), pcap.dropped());
         assert_eq!(odd, (0, 0), "{case:?}");
         let ours = counted(&ended, case);
-        // The server is left alone for a tenth of a second between INIT and RUN; behind RUN
-        // the marker is given its last words over a connection of its own.
+        // The server gets no calls for a tenth of a second between INIT and RUN; after RUN the
+        // marker is written a last time over a separate connection.
         let theirs = between_pauses(&frames(&pcap), |frame| frame == "NEGOTIATE");
         let found = theirs.iter().find(|frames| commands(frames) == ours);
         let found = found.unwrap_or_else(|| panic!("{case:?}: {ours:?}\nnot in {theirs:?}"));
@@ -91,14 +91,14 @@ fn alone_tshark_finds_every_message_of_a_run_well_formed_and_counted() {
     }
 }
 
-/// What a capture has of requests: when, and the commands of each frame.
+/// The requests of a capture: the time and the commands of each frame.
 fn frames(pcap: &Pcap) -> Vec<(f64, Vec<String>)> {
     let packets = pcap.smb_frames().expect("tshark").into_iter();
     let joined = |frames: Vec<Vec<String>>| frames.iter().map(|f| f.join("+")).collect();
     packets.map(|(time, of)| (time, joined(of))).collect()
 }
 
-/// The commands in frames, each one of a compound by itself.
+/// The commands in frames, each one of a compound separately.
 fn commands(frames: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (frame, count) in frames {
@@ -109,7 +109,7 @@ fn commands(frames: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     counts
 }
 
-/// The frame of an operation, which it may need several of.
+/// The frames of an operation.
 fn frame_of(case: ProtocolCase, op: Op) -> &'static str {
     match (case, op) {
         (_, Op::Echo) => "ECHO",
@@ -137,7 +137,7 @@ fn frame_of(case: ProtocolCase, op: Op) -> &'static str {
     }
 }
 
-/// Logical and physical operations of the table in sfslog, by the name there.
+/// Logical and physical operations of the table in sfslog, by name.
 fn table(sfslog: &str) -> BTreeMap<&str, (u64, u64)> {
     let row = |line: &'_ str| -> Option<(u64, u64)> {
         let columns: Vec<&str> = line.split_whitespace().collect();
@@ -154,9 +154,8 @@ fn table(sfslog: &str) -> BTreeMap<&str, (u64, u64)> {
         .collect()
 }
 
-/// The physical operations of sfslog are the frames on the wire, kind by kind. Only those
-/// that began in RUN and did not end in it (`late_count`, `open_count`) have frames that are
-/// in no count.
+/// The physical operations of sfslog are the frames on the wire, for each kind. Only those that
+/// began in RUN and did not end in it (`late_count`, `open_count`) have frames that are not counted.
 fn assert_physical(ended: &Ended, case: ProtocolCase, frames: &BTreeMap<String, u64>) {
     let (sfslog, record) = (ended.file("sfslog"), ended.record());
     let (table, protocol) = (table(&sfslog), record.run.plan.benchmark.protocol);
@@ -189,7 +188,7 @@ fn assert_physical(ended: &Ended, case: ProtocolCase, frames: &BTreeMap<String, 
     }
 }
 
-/// Takes a kept file set away.
+/// Removes a kept file set.
 fn clear(samba: &Samba) {
     for entry in std::fs::read_dir(samba.files(Samba::DATA))
         .expect("list")
@@ -199,9 +198,8 @@ fn clear(samba: &Samba) {
     }
 }
 
-/// The record's mean service times against those between the packets: within 5 us or
-/// 5 %. A proxy makes the way back longer, so that 5 % are more than the wake-up of a
-/// thread that sleeps.
+/// The record's mean service times compared with those between the packets: within 5 us or 5 %. A
+/// proxy delays replies, so that 5 % are more than the wake-up of a sleeping thread.
 #[test]
 fn alone_tshark_measures_the_same_service_times() {
     let _turn = alone();
@@ -232,7 +230,7 @@ fn service_times(samba: &Samba, case: ProtocolCase) -> Option<Vec<(f64, f64)>> {
     let capture = available(Capture::start_smb(sandbox, samba.interface(), &[port]))?;
     let ended = sweep(samba, Samba::DATA, case)
         .set("SMB_PORT", port)
-        // tshark reads no longer messages on a port that is not 445.
+        // tshark does not read longer messages on ports other than 445.
         .set("BLOCK_SIZE", 64)
         .set("LOAD", 300)
         .set("PROCS", 6)
@@ -245,7 +243,7 @@ fn service_times(samba: &Samba, case: ProtocolCase) -> Option<Vec<(f64, f64)>> {
     assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
     let times = pcap.smb_times().expect("tshark");
     let stats = ended.point(1).stats.expect("figures");
-    // One message each, and of many more calls than INIT makes of them.
+    // One message each, and many more calls than in INIT.
     let ops: &[(Op, &str)] = match case {
         ProtocolCase::Smb1 => &[
             (Op::QueryFile, "TRANS2_QUERY_FILE_INFORMATION"),

@@ -1,11 +1,11 @@
-//! Which runs go on.
+//! Which runs can be resumed.
 
 use super::*;
 use filermark_results::record::{PointRecord, PointStatus};
 use filermark_results::testing::composite::composite_record;
 
-/// What `continued` says of a record with these load points and this end.
-fn said(points: &[PointRecord], end: Option<Outcome>) -> Result<RunRecord, String> {
+/// The result of `continued` for a record with these load points and this end.
+fn continue_run(points: &[PointRecord], end: Option<Outcome>) -> Result<RunRecord, String> {
     let record = composite_record();
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("s.run.jsonl");
@@ -40,11 +40,11 @@ fn a_run_that_is_complete_or_has_failed_meanwhile_does_not_go_on() {
         (&bad, Some(Outcome::Interrupted), "this run has failed"),
         (&bad, None, "this run has failed"),
     ] {
-        let told = said(points, end).expect_err(wanted);
-        assert!(told.contains(wanted), "{told}");
+        let error = continue_run(points, end).expect_err(wanted);
+        assert!(error.contains(wanted), "{error}");
     }
     for end in [Some(Outcome::Interrupted), None] {
-        let record = said(&good, end).expect("it goes on");
+        let record = continue_run(&good, end).expect("it goes on");
         assert_eq!(record.restarts.len(), 1);
         assert_eq!(record.points.len(), good.len());
     }

@@ -1,4 +1,5 @@
-//! SMB calls beside smbtorture and smbclient, which make the same calls to the same smbd, in turns.
+//! SMB calls compared with smbtorture and smbclient, which make the same calls to the same smbd, in
+//! turns.
 
 use super::{FILE, RUN_DIR, Shard, plan};
 use crate::children::children_ns;
@@ -190,7 +191,7 @@ fn reads(
     )
 }
 
-/// A run of smbtorture of so many seconds, from its start to its end. It counts the calls.
+/// A run of smbtorture of this length, from its start to its end. It counts the calls.
 fn torture(samba: &Samba, test: &str, depth: usize, seconds: u32) -> Result<Turn, String> {
     let mut command = samba.sandbox().command("smbtorture");
     command
