@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_other_work() {
+    fn other_changes_are_different_work() {
         type Change = fn(&mut RunPlan);
         let changes: [(&str, Change); 9] = [
             ("RUNTIME", |p| p.phases.runtime = Nanos::from_secs(60)),
