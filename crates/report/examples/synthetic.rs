@@ -27,12 +27,12 @@ fn main() -> ExitCode {
         };
     }
     let old = record.run.plan.benchmark.heritage.is_some();
-    let beside = filermark_results::Historical::shipped()
+    let historical = filermark_results::Historical::shipped()
         .ok()
         .filter(|_| old);
     let templates = filermark_report::Templates::builtin();
     let options = filermark_report::ReportOptions {
-        beside: beside.as_ref(),
+        historical: historical.as_ref(),
         ..filermark_report::ReportOptions::new(&templates)
     };
     let page = filermark_report::html(&record, &options).map_err(|e| e.to_string());

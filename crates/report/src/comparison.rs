@@ -210,13 +210,13 @@ fn table<'a>(
         return;
     }
     let fits = title.chars().count() <= NAME_WIDTH;
-    let (above, beside) = if fits { ("", title) } else { (title, "") };
+    let (above, left) = if fits { ("", title) } else { (title, "") };
     out.push('\n');
     if !above.is_empty() {
         let _ = writeln!(out, "{}", paint.strong(above));
     }
     let head = format!(
-        "{beside:<NAME_WIDTH$} {:>10} {:>10}       change (95 % interval)",
+        "{left:<NAME_WIDTH$} {:>10} {:>10}       change (95 % interval)",
         "before", "after"
     );
     let _ = writeln!(out, "{}", paint.strong(&head));

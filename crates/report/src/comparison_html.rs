@@ -97,22 +97,22 @@ pub fn comparison_html(
     let sides = comparison.sides.iter().enumerate();
     let names: Vec<&str> = comparison.sides.iter().map(|s| s.name.as_str()).collect();
     let threshold = comparison.threshold_pcnt;
-    let beside = comparison.historical.as_ref();
+    let historical = comparison.historical.as_ref();
     let page = Page {
         title: names.join(" | "),
         forced: comparison.forced,
         sides: sides.flat_map(|(i, side)| side_rows(i, side)).collect(),
         service: Chart::of(ChartWidth::Wide, |fit| {
-            curves_chart(groups, false, fit, beside)
+            curves_chart(groups, false, fit, historical)
         }),
         response: Chart::of(ChartWidth::Wide, |fit| {
-            curves_chart(groups, true, fit, beside)
+            curves_chart(groups, true, fit, historical)
         }),
         against: (1..)
             .zip(&comparison.against)
             .map(|(id, against)| against_view(id, against, threshold))
             .collect(),
-        historical: beside.map(HistoricalView::of),
+        historical: historical.map(HistoricalView::of),
         method: (!comparison.against.is_empty()).then(|| method_text(comparison)),
         notice: NOT_A_SPEC_RESULT,
     };

@@ -23,8 +23,12 @@ pub struct PngError(String);
 
 /// A chart as an SVG file; `None` where the record has nothing to draw. The results chart
 /// also shows historical systems.
-pub fn chart_svg(record: &RunRecord, chart: &Chart, beside: Option<&Historical>) -> Option<String> {
-    (chart.draw)(record, ChartWidth::Wide, beside).map(|svg| standalone(&svg))
+pub fn chart_svg(
+    record: &RunRecord,
+    chart: &Chart,
+    historical: Option<&Historical>,
+) -> Option<String> {
+    (chart.draw)(record, ChartWidth::Wide, historical).map(|svg| standalone(&svg))
 }
 
 /// A curve of latency over throughput from plain numbers, as an SVG file; `None`

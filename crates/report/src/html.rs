@@ -120,7 +120,7 @@ struct Page<'a> {
 /// The template cannot be rendered: a defect if it is a shipped one; for a user's
 /// template the message names the line.
 pub fn html(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, TemplateError> {
-    let page = page(record, options.edition, options.beside);
+    let page = page(record, options.edition, options.historical);
     options.templates.render("report.html", &page)
 }
 
@@ -164,7 +164,7 @@ fn with_prefix(html: &str, prefix: &str) -> String {
     out
 }
 
-fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Page<'static> {
+fn page(record: &RunRecord, edition: Edition, historical: Option<&Historical>) -> Page<'static> {
     let clients = breakdown::clients_views(record);
     let reviewer = edition == Edition::Reviewer;
     let run = &record.run;
@@ -201,10 +201,10 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
         generation: heritage::generation(record),
         heritage: heritage::rows(record),
         classical: heritage::result(record),
-        historical: beside.map(HistoricalView::of),
+        historical: historical.map(HistoricalView::of),
         charts: CHARTS
             .iter()
-            .map(|chart| drawn(record, chart, beside))
+            .map(|chart| drawn(record, chart, historical))
             .collect(),
         proc_means: Chart::of(ChartWidth::Half, |fit| {
             procs_chart(record, BalanceOf::Mean, fit)
@@ -267,9 +267,11 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
 fn drawn(
     record: &RunRecord,
     chart: &charts::Chart,
-    beside: Option<&Historical>,
+    historical: Option<&Historical>,
 ) -> (&'static str, Option<Chart>) {
-    let drawn = Chart::of(chart.page_width, |fit| (chart.draw)(record, fit, beside));
+    let drawn = Chart::of(chart.page_width, |fit| {
+        (chart.draw)(record, fit, historical)
+    });
     (chart.page_name, drawn)
 }
 
@@ -338,16 +340,16 @@ mod tests {
     }
 
     fn html(record: &RunRecord) -> Result<String, TemplateError> {
-        html_beside(record, None)
+        html_with_historical(record, None)
     }
 
-    fn html_beside(
+    fn html_with_historical(
         record: &RunRecord,
-        beside: Option<&Historical>,
+        historical: Option<&Historical>,
     ) -> Result<String, TemplateError> {
         let templates = Templates::builtin();
         let options = ReportOptions {
-            beside,
+            historical,
             ..ReportOptions::new(&templates)
         };
         super::html(record, &options)
@@ -417,7 +419,7 @@ mod tests {
     fn pages_of_older_generations_name_them_and_mark_historical_systems() {
         let record = testing::heritage::heritage_record();
         let shipped = Historical::shipped().unwrap();
-        let page = html_beside(&record, Some(&shipped)).unwrap();
+        let page = html_with_historical(&record, Some(&shipped)).unwrap();
         assert_well_formed(&page);
         for needed in [
             "After LADDIS, SFS 1.x (1993), NFS version 2. It is modelled on that generation",
@@ -455,12 +457,12 @@ mod tests {
         shipped.title = "<script>".into();
         shipped.note = "<script>".into();
         let record = testing::record();
-        let page = html_beside(&record, Some(&shipped)).unwrap();
+        let page = html_with_historical(&record, Some(&shipped)).unwrap();
         assert_well_formed(&page);
         assert!(!page.contains("<script"));
         let templates = Templates::builtin();
         let options = ReportOptions {
-            beside: Some(&shipped),
+            historical: Some(&shipped),
             ..ReportOptions::new(&templates)
         };
         let text = crate::text(&record, &options);

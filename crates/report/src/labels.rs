@@ -56,7 +56,7 @@ mod tests {
     use filermark_results::testing;
 
     #[test]
-    fn loads_are_called_by_what_was_asked_for() {
+    fn loads_are_named_by_the_request() {
         let mut record = testing::composite::composite_record();
         let point = record.run.plan.points[1];
         assert_eq!(load(&record, point), "2 BUILDs");

@@ -23,7 +23,7 @@ pub struct ReportOptions<'a> {
     /// Its readers.
     pub edition: Edition,
     /// Published historical systems; nothing is compared with them.
-    pub beside: Option<&'a Historical>,
+    pub historical: Option<&'a Historical>,
     /// The chart of a drawing.
     pub chart: &'static Chart,
 }
@@ -34,7 +34,7 @@ impl<'a> ReportOptions<'a> {
         Self {
             templates,
             edition: Edition::Public,
-            beside: None,
+            historical: None,
             chart: &CHARTS[0],
         }
     }

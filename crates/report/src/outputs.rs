@@ -118,8 +118,8 @@ pub const FORMS: [Form; 7] = [
         output: on_request("{suffix}.json", "application/json", "the summary as JSON"),
         record: |record, options| {
             let mut value = json_summary(record);
-            if let Some(beside) = options.beside {
-                value["historical"] = json!(beside);
+            if let Some(historical) = options.historical {
+                value["historical"] = json!(historical);
             }
             Ok(json_text(&value))
         },
@@ -188,7 +188,7 @@ fn json_text(value: &Value) -> Vec<u8> {
 }
 
 fn record_chart(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, ReportError> {
-    chart_svg(record, options.chart, options.beside).ok_or(ReportError::NothingToDraw(
+    chart_svg(record, options.chart, options.historical).ok_or(ReportError::NothingToDraw(
         "no load point of the record was measured, or none counts",
     ))
 }

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn states_that_a_mix_has_no_use_for_are_not_drawn() {
+    fn unused_states_are_not_drawn() {
         use filermark_model::{Mix, Op};
         let mix = Mix::new([(Op::Find, 50.0), (Op::QueryPath, 50.0)]).unwrap();
         let sequence = shipped().for_mix(&mix).unwrap();
@@ -96,7 +96,7 @@ mod tests {
     /// The page of the manual has the current drawing and figures. After an intended change:
     /// `UPDATE_GOLDEN=1 cargo test`, and correct the page.
     #[test]
-    fn the_manual_has_what_is_made_now() {
+    fn the_manual_has_the_current_drawing() {
         let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");
         let sequence = shipped();
         let image = docs.join("images/general-smb1.svg");

@@ -54,7 +54,7 @@ struct Page {
 /// # Errors
 /// As those of [`crate::html()`].
 pub fn text(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, TemplateError> {
-    let (edition, beside) = (options.edition, options.beside);
+    let (edition, historical) = (options.edition, options.historical);
     let run = &record.run;
     let verdict = record.verdict();
     let peak_number = record.peak().map(|p| p.load.number);
@@ -82,7 +82,7 @@ pub fn text(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, T
         figures: view::figures(record),
         heritage: heritage::rows(record),
         classical: heritage::result(record),
-        historical: beside.map(|h| {
+        historical: historical.map(|h| {
             let view = HistoricalView::of(h);
             let rows = view.rows.iter().map(|(name, cells)| row(name, cells));
             (table(&heads("system", &view.heads), rows), view)

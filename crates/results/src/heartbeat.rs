@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_code_0_and_an_end_on_request_are_well() {
+    fn exit_code_0_and_an_end_on_request_are_success() {
         assert!(ScriptStatus::Exited { code: 0 }.is_ok());
         let stopped = ScriptStatus::Stopped { code: Some(143) };
         assert!(stopped.is_ok());

@@ -64,8 +64,8 @@ pub struct LogPaths {
 impl LogPaths {
     /// The logs of all heartbeats.
     pub(crate) fn heartbeat_logs(&self, suffix: &str) -> impl Iterator<Item = PathBuf> {
-        let beside = self.dir.join(HEARTBEATS.name(suffix));
-        std::iter::once(beside).chain(self.heartbeat_log.clone())
+        let standard = self.dir.join(HEARTBEATS.name(suffix));
+        std::iter::once(standard).chain(self.heartbeat_log.clone())
     }
 }
 

@@ -252,7 +252,7 @@ mod tests {
     const TABLE: OutputTable<'_> = OutputTable(&[OUTPUTS]);
 
     #[test]
-    fn names_are_made_and_found_again() {
+    fn names_are_made_and_parsed() {
         for output in OUTPUTS {
             let name = output.numbered("a.b", 7, "VDA2");
             assert!(output.is_name(&name), "{name}");

@@ -50,7 +50,7 @@ fn a_record_reads_back_as_it_was_written() {
 }
 
 #[test]
-fn a_record_without_points_is_replaced_by_one_that_is_kept_unless_its_run_goes_on() {
+fn a_record_without_points_is_replaced_unless_its_run_is_in_progress() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mine.run.jsonl");
     let mut first = RecordWriter::create(&path, false).unwrap();
@@ -95,7 +95,7 @@ fn a_record_without_points_is_replaced_by_one_that_is_kept_unless_its_run_goes_o
 }
 
 #[test]
-fn a_cut_record_keeps_its_whole_lines_and_can_go_on() {
+fn a_cut_record_keeps_its_complete_lines_and_can_be_resumed() {
     let whole = text();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cut.run.jsonl");
@@ -124,7 +124,7 @@ fn a_cut_record_keeps_its_whole_lines_and_can_go_on() {
 }
 
 #[test]
-fn of_several_that_go_on_with_a_record_at_once_one_does() {
+fn of_concurrent_resumes_one_gets_the_record() {
     let whole = text();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cut.run.jsonl");
@@ -162,7 +162,7 @@ fn of_several_that_go_on_with_a_record_at_once_one_does() {
 }
 
 #[test]
-fn other_versions_and_nonsense_are_refused_with_a_sentence() {
+fn other_versions_and_invalid_files_are_rejected_with_a_reason() {
     let other = text().replacen("\"schema\":1", "\"schema\":2", 1);
     let message = read(&other).unwrap_err().to_string();
     assert!(message.contains("schema version 2"), "{message}");
@@ -202,7 +202,7 @@ fn changed(change: impl Fn(&mut Vec<String>)) -> Result<RunRecord, ReadError> {
 }
 
 #[test]
-fn lines_stand_once_and_in_order_and_none_behind_the_end() {
+fn lines_occur_once_in_order_and_none_after_the_end() {
     let is_point = |line: &String| line.starts_with("{\"type\":\"point\"");
     assert!(changed(|_| {}).is_ok());
     let error = |change: &dyn Fn(&mut Vec<String>)| changed(change).unwrap_err().to_string();
@@ -283,7 +283,7 @@ fn resumed() -> Vec<Line> {
 }
 
 #[test]
-fn a_run_that_goes_on_keeps_what_was_measured_and_nothing_else() {
+fn a_resumed_run_keeps_only_measured_load_points() {
     let text = |lines: &[Line]| -> String {
         let json = |line: &Line| serde_json::to_string(line).unwrap() + "\n";
         lines.iter().map(json).collect()

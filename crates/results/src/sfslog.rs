@@ -373,7 +373,7 @@ fn commits(out: &mut String, record: &RunRecord, stats: &PointStats) {
     if of_reads > 0 || failed > 0 {
         let _ = writeln!(
             out,
-            "COMMITS BESIDE: {of_reads} of reads that asked whether the server had restarted; {failed} failed"
+            "OTHER COMMITS: {of_reads} of reads, to check for a restart of the server; {failed} failed"
         );
     }
     if lost > 0 || left > 0 {

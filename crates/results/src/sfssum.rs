@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn column_7_is_what_carried_the_calls() {
+    fn column_7_is_the_transport_of_the_calls() {
         let mut record = testing::record();
         let DriverPlan::Nfs(nfs) = &mut record.run.plan.driver else {
             panic!("the synthetic run uses NFS");

@@ -430,7 +430,7 @@ mod tests {
 
     /// Also writes them to FILERMARK_FUZZ_SEEDS, for ci/fuzz.
     #[test]
-    fn our_own_files_come_back_with_their_verdicts() {
+    fn our_own_files_are_read_with_their_verdicts() {
         let record = testing::record();
         if let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
             let dir = std::path::PathBuf::from(corpus).join("sfssum");

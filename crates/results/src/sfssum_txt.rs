@@ -132,7 +132,7 @@ mod tests {
 
     /// Slides E: the space columns of SWBUILD LOAD 2 and of VDA 9 and 18.
     #[test]
-    fn the_seeds_space_columns_come_out() {
+    fn space_columns_match_the_seed() {
         let text = sfssum_txt(&composite_record());
         let builds = rows(&text);
         assert_eq!(builds[1][0..2], ["2", "1000.00"]);

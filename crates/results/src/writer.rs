@@ -70,14 +70,14 @@ pub fn check_record_place(path: &Path) -> Result<(), WriteError> {
 
 impl RecordWriter {
     /// Creates a new record. If a record of that name without measurements exists, and
-    /// always with `beside`, it is a draft: it has another name until
+    /// always with `as_draft`, it is a draft: it has another name until
     /// [`keep`](Self::keep), and is removed without that.
     ///
     /// # Errors
     /// There is one of that name already, or a file cannot be written.
-    pub fn create(path: &Path, beside: bool) -> Result<Self, WriteError> {
+    pub fn create(path: &Path, as_draft: bool) -> Result<Self, WriteError> {
         check_record_place(path)?;
-        let draft = draft_of(path).filter(|_| beside || std::fs::symlink_metadata(path).is_ok());
+        let draft = draft_of(path).filter(|_| as_draft || std::fs::symlink_metadata(path).is_ok());
         if let Some(draft) = &draft {
             if is_being_written(draft) {
                 return Err(WriteError::InUse(path.into()));

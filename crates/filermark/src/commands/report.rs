@@ -70,7 +70,7 @@ fn of_record(
     }
     let options = ReportOptions {
         edition: edition(args),
-        beside,
+        historical: beside,
         chart: args.chart,
         ..ReportOptions::new(templates)
     };

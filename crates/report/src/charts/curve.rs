@@ -59,10 +59,10 @@ fn dots(record: &RunRecord) -> Vec<Dot> {
 pub fn response_chart(
     record: &RunRecord,
     fit: ChartWidth,
-    beside: Option<&Historical>,
+    historical: Option<&Historical>,
 ) -> Option<String> {
     let dots = dots(record);
-    let systems = || beside.iter().flat_map(|h| &h.systems);
+    let systems = || historical.iter().flat_map(|h| &h.systems);
     let values = || {
         dots.iter()
             .flat_map(|d| d.ms)
@@ -87,7 +87,7 @@ pub fn response_chart(
         &describe(&dots),
     );
     let mut entries = LINES.to_vec();
-    entries.extend(beside.map(|_| historical::legend_entry(fit)));
+    entries.extend(historical.map(|_| historical::legend_entry(fit)));
     let legend_height = legend(&mut svg, &entries, (10.0, 18.0), fit.width() - 20.0);
     let area = Area {
         left: 58.0,
@@ -100,7 +100,7 @@ pub fn response_chart(
     } else {
         Scale::linear(0.0, high, area.bottom, area.top)
     };
-    let (x, x_title) = historical::rate_axis(rates, beside, &area)?;
+    let (x, x_title) = historical::rate_axis(rates, historical, &area)?;
     let y_title = if y.is_log() {
         "milliseconds, logarithmic"
     } else {
@@ -126,7 +126,7 @@ pub fn response_chart(
         }
     }
     result_mark(&mut svg, record, &area, (&x, &y));
-    if let Some(systems) = beside {
+    if let Some(systems) = historical {
         historical::marks(&mut svg, systems, &area, &x, &y);
     }
     Some(svg.finish())

@@ -64,7 +64,7 @@ pub fn curves_chart(
     groups: &[Group<'_>],
     response: bool,
     fit: ChartWidth,
-    beside: Option<&Historical>,
+    historical: Option<&Historical>,
 ) -> Option<String> {
     let named = groups.iter().map(|g| {
         let name: String = one_line(&g.name).chars().take(NAME_CHARS_MAX).collect();
@@ -79,7 +79,7 @@ pub fn curves_chart(
     let latency = |d: &Dot| if response { d.response_ns } else { d.service_ns } / 1e6;
     let dots = || curves.iter().flat_map(|c| &c.dots);
     dots().next()?;
-    let systems = || beside.iter().flat_map(|h| &h.systems);
+    let systems = || historical.iter().flat_map(|h| &h.systems);
     let latencies = || dots().map(latency).chain(systems().map(|s| s.ort_ms));
     let low = latencies().min_by(f64::total_cmp)?;
     let high = latencies().max_by(f64::total_cmp)?;
@@ -104,7 +104,7 @@ pub fn curves_chart(
         .zip(&classes)
         .map(|((name, _), class)| (class.as_str(), name.as_str()))
         .collect();
-    entries.extend(beside.map(|_| historical::legend_entry(fit)));
+    entries.extend(historical.map(|_| historical::legend_entry(fit)));
     let legend_height = legend(&mut svg, &entries, (10.0, 18.0), fit.width() - 20.0);
     let area = Area {
         left: 58.0,
@@ -116,7 +116,7 @@ pub fn curves_chart(
         true => Scale::log(low, high, area.bottom, area.top),
         false => Scale::linear(0.0, high, area.bottom, area.top),
     };
-    let (x, x_title) = historical::rate_axis(dots().map(|d| d.achieved), beside, &area)?;
+    let (x, x_title) = historical::rate_axis(dots().map(|d| d.achieved), historical, &area)?;
     let unit = if y.is_log() {
         "milliseconds, logarithmic"
     } else {
@@ -141,7 +141,7 @@ pub fn curves_chart(
             svg.circle("hit", at(dot), 10.0, &dot.title);
         }
     }
-    if let Some(systems) = beside {
+    if let Some(systems) = historical {
         historical::marks(&mut svg, systems, &area, &x, &y);
     }
     Some(svg.finish())

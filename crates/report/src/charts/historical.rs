@@ -38,12 +38,12 @@ pub const fn legend_entry(fit: ChartWidth) -> (&'static str, &'static str) {
 /// far away. `None` without a rate.
 pub fn rate_axis(
     rates: impl Iterator<Item = f64>,
-    beside: Option<&Historical>,
+    historical: Option<&Historical>,
     area: &Area,
 ) -> Option<(Scale, &'static str)> {
     let rates: Vec<f64> = rates.collect();
     let own_top = rates.iter().copied().max_by(f64::total_cmp)?;
-    let systems = beside.iter().flat_map(|h| &h.systems);
+    let systems = historical.iter().flat_map(|h| &h.systems);
     let all: Vec<f64> = systems.map(|s| s.ops_per_sec).chain([own_top]).collect();
     let top = all.iter().copied().max_by(f64::total_cmp)?;
     let low = rates
@@ -55,7 +55,7 @@ pub fn rate_axis(
     let own_top = own_top.max(low);
     let nearest = all.iter().copied().min_by(f64::total_cmp)?.max(low);
     let far = top / own_top > FAR_RATIO || own_top / nearest > FAR_RATIO;
-    Some(match beside.is_some() && far {
+    Some(match historical.is_some() && far {
         true => (
             Scale::log(low, top * 1.03, area.left, area.right),
             "achieved op/s, logarithmic",

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_runs_are_gathered_and_lose_nothing() {
+    fn long_runs_are_averaged_without_loss() {
         let second = |second| Interval {
             second,
             success_count: 3,

@@ -504,7 +504,7 @@ mod tests {
     proptest! {
         /// For any input: known tags only, each closed in order.
         #[test]
-        fn what_comes_out_is_balanced(source in "(<|>|/|b|ul|li|pre|p|script| |x|=|\"|!--|-->|&|lt;|\n){0,60}") {
+        fn the_output_is_balanced(source in "(<|>|/|b|ul|li|pre|p|script| |x|=|\"|!--|-->|&|lt;|\n){0,60}") {
             let html = fragment_html(&source);
             let mut open = Vec::new();
             for tag in html.split('<').skip(1) {

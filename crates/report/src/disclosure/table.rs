@@ -28,7 +28,7 @@ pub(super) fn text_table(table: &Table, width: usize) -> String {
     out
 }
 
-/// A title as plain text.
+/// A title, escaped as a fragment.
 fn plain(title: &str) -> String {
     title.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -57,7 +57,7 @@ fn text_and_summary_stay_as_they_are() {
 }
 
 #[test]
-fn the_page_has_all_that_was_filled_in_and_who_submits_only_for_reviewers() {
+fn the_page_has_all_fields_and_the_submitter_only_for_reviewers() {
     let document = filled(FREE, "Acme");
     let templates = Templates::builtin();
     let public = submission_html(&document, &extras(Edition::Public), &templates).unwrap();

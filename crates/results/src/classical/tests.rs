@@ -218,7 +218,7 @@ fn points_invalid_only_by_limit_or_rate_take_part() {
 }
 
 #[test]
-fn runs_have_one_where_their_benchmark_has_a_limit() {
+fn runs_have_a_classical_result_if_their_benchmark_has_a_limit() {
     let record = testing::record();
     let found = ClassicalResult::of_record(&record).unwrap();
     assert_eq!(found.limit_ms, 20.0);

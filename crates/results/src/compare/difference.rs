@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_between_runs_makes_the_interval() {
+    fn the_spread_between_runs_determines_the_interval() {
         let d = judged(&[1.0], &[1.10], 0.02);
         assert!((d.change_pcnt - 10.0).abs() < 1e-9);
         assert!(

@@ -111,7 +111,7 @@ fn identical_servers_at_the_edge_do_not_differ_by_what_counts() {
 }
 
 #[test]
-fn pacing_held_nothing_where_nothing_was_measured() {
+fn pacing_holds_no_point_without_measurements() {
     let good = base()[0].clone();
     let mut odd = good.clone();
     odd.points[2].stats.as_mut().unwrap().window_ns = 0;
@@ -123,7 +123,7 @@ fn pacing_held_nothing_where_nothing_was_measured() {
 }
 
 #[test]
-fn a_run_is_no_repeat_of_its_own() {
+fn a_run_given_twice_is_not_a_repeat() {
     let (one, two) = (&base()[0], &base()[1]);
     let groups = [group("twice", &[one, two, one]), group("b", &[two])];
     let refused = compare(&groups, &Options::default()).unwrap_err();
@@ -145,7 +145,7 @@ fn a_run_is_no_repeat_of_its_own() {
 
 /// A case from practice: one stall near the end of a load point delays all operations.
 #[test]
-fn one_stall_at_one_point_decides_nothing_without_repeats() {
+fn one_stall_at_one_point_does_not_affect_the_verdict_without_repeats() {
     let good = base()[0].clone();
     let stalled = |record: &RunRecord| {
         let mut record = record.clone();
@@ -178,7 +178,7 @@ fn one_stall_at_one_point_decides_nothing_without_repeats() {
 /// Short runs on a busy client: no load point counts, on either side. Their differences
 /// show nothing, and there is no verdict on the server.
 #[test]
-fn figures_of_runs_of_which_nothing_counts_decide_nothing() {
+fn runs_without_valid_points_give_no_verdict() {
     let all = [0, 1, 2, 3, 4];
     let good = base()[0].clone();
     let mut half = good.clone();

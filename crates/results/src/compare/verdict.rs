@@ -143,7 +143,7 @@ pub fn overall(
     reasons.extend(points.iter().flat_map(point_reasons));
     if verdict == Overall::NothingToCompare {
         reasons.push(
-            "no load point can be compared, so there is no verdict; measure the load points that do not count again"
+            "no load point can be compared, so there is no verdict; repeat the measurement of load points that do not count"
                 .into(),
         );
     }

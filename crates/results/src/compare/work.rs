@@ -184,7 +184,7 @@ fn name_of(path: &str, plans: [&RunPlan; 2]) -> String {
     if let Some((_, name)) = NAMES.iter().find(|(known, _)| *known == path) {
         return (*name).to_owned();
     }
-    // The file set's only place field is not below it.
+    // `parts` moves this field from the file set to the places.
     let field = match path.trim_start_matches("places.") {
         "init_window" => "fileset.init_window",
         field => field,
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_other_work() {
+    fn other_changes_are_different_work() {
         type Change = fn(&mut RunPlan);
         let changes: [(&str, Change); 9] = [
             ("RUNTIME", |p| p.phases.runtime = Nanos::from_secs(60)),

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_took_in_small_pieces_is_a_warning() {
+    fn stolen_time_in_small_pieces_is_a_warning() {
         let stalls = Stalls {
             stolen_ns: Some(SECOND),
             throttled_ns: Some(2 * SECOND),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_a_hundred_percent_lets_everything_pass() {
+    fn a_limit_of_a_hundred_percent_accepts_all_stalls() {
         let mut limits = plan().limits;
         limits.stall_pcnt_max = 100.0;
         let found = judge_stalls(

@@ -442,7 +442,7 @@ fn open_operations_invalidate_above_a_thousandth() {
 }
 
 #[test]
-fn what_fails_after_run_is_an_error_too() {
+fn failures_after_run_are_errors_too() {
     let found = after(|stats, _| stats.ops[0].late_error_count = 1);
     assert_eq!(found, [(Rule::Errors, Severity::Warning)]);
     let found = after(|stats, _| stats.ops[0].late_error_count = 600);

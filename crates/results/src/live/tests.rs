@@ -137,7 +137,7 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
 /// A resumed run keeps the content of its logs; a new run keeps nothing of an
 /// earlier run, also not of procs that come later.
 #[test]
-fn logs_go_on_behind_the_load_points_that_a_run_has() {
+fn logs_of_a_resumed_run_continue_after_its_load_points() {
     let whole = composite_record();
     let suffix = whole.run.suffix.clone();
     let mut replayed = ReplayedRecord::begin(&whole);

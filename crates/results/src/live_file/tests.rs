@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn an_entry_that_comes_late_is_put_in_its_place() {
+fn a_late_entry_is_inserted_at_its_place() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("log");
     std::fs::write(&path, "old\n").expect("written");
@@ -30,7 +30,7 @@ fn an_entry_that_comes_late_is_put_in_its_place() {
 }
 
 #[test]
-fn a_file_goes_on_behind_what_others_have_written() {
+fn a_file_continues_after_the_rendered_part() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("log");
     let text = || std::fs::read_to_string(&path).expect("the file");

@@ -133,7 +133,7 @@ fn slope_and_test_agree_with_worked_figures() {
 }
 
 #[test]
-fn a_point_is_looked_at_in_its_whole_seconds_of_run() {
+fn steadiness_uses_the_whole_seconds_of_run() {
     let mut stats = PointStats {
         window_ns: 40_500_000_000,
         ..PointStats::default()

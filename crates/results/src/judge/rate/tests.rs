@@ -71,8 +71,8 @@ fn what_another_cause_explains_does_not_count() {
     let by_counter = CAUSES.map(|name| (counted(name, 1), format!("{name} = 1 explains")));
     let rules = [Rule::NoReply, CLIENT_CAUSES[0], CLIENT_CAUSES[1]];
     let by_rule = rules.map(|rule| {
-        let beside = [(rule, Severity::Warning)];
-        (settled(|_, _| {}, &beside), format!("{rule} explains"))
+        let others = [(rule, Severity::Warning)];
+        (settled(|_, _| {}, &others), format!("{rule} explains"))
     });
     for (finding, text) in by_counter.into_iter().chain(by_rule) {
         let finding = finding.expect("below");
@@ -81,11 +81,11 @@ fn what_another_cause_explains_does_not_count() {
         assert!(!finding.message.contains(remark), "{finding}");
         assert_eq!((finding.value, finding.limit), (Some(80.0), Some(95.0)));
     }
-    for beside in [
+    for other in [
         (Rule::NoReply, Severity::Note),
         (Rule::Unsteady, Severity::Warning),
     ] {
-        assert_eq!(settled(|_, _| {}, &[beside]), Some(unexplained.clone()));
+        assert_eq!(settled(|_, _| {}, &[other]), Some(unexplained.clone()));
     }
     for name in ["jukebox_waits", SEND_ERRORS] {
         assert_eq!(counted(name, 9), Some(unexplained.clone()), "{name}");
@@ -105,7 +105,7 @@ fn causes_of_the_clients_come_first() {
 /// Each waits UDP_TIMEOUT_MS at least, 1.1 s. 20 procs lack a fifth of 37.5 s each, 150 s:
 /// a tenth of that is 14 waits.
 #[test]
-fn lost_datagrams_explain_it_by_how_long_they_were_waited_for() {
+fn lost_datagrams_explain_a_shortfall_by_their_wait_time() {
     let of = |transport: Transport, again: u64, others: &'static [(&str, u64)]| {
         let change = |stats: &mut PointStats, plan: &mut RunPlan| {
             let DriverPlan::Nfs(nfs) = &mut plan.driver else {
