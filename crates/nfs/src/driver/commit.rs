@@ -311,14 +311,14 @@ impl Core {
     fn drop_unconfirmed(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
         logical.next = logical.end;
-        let mut left = self.take_left(op);
+        let mut left = self.take_unconfirmed(op);
         let count = self.uncommitted.ranges.clear(&mut left);
         self.counters.add_many(Tally::UncommittedWrites, count);
     }
 
     /// Takes what an operation was to commit and has not, the oldest first. `resending` stays
     /// set: retransmissions of calls under way are encoded by it.
-    fn take_left(&mut self, op: u32) -> RangeList {
+    fn take_unconfirmed(&mut self, op: u32) -> RangeList {
         let logical = self.ops.get_mut(op);
         let ranges = &mut self.uncommitted.ranges;
         let mut left = std::mem::replace(&mut logical.sent, RangeList::EMPTY);
@@ -348,7 +348,7 @@ impl Core {
         }
         match of_table {
             Some(object) if is_kept => {
-                let left = self.take_left(op);
+                let left = self.take_unconfirmed(op);
                 let count = self.uncommitted.put_back(proc, (object, op), left);
                 self.counters.add_many(Tally::UncommittedWrites, count);
             }

@@ -97,11 +97,11 @@ impl Core {
         if let (CallOutcome::Retry(span), Status::Ok) = (verdict, logical.outcome.status) {
             self.call(op, procedure, span);
         }
-        self.go_on(op, now);
+        self.continue_operation(op, now);
     }
 
     /// Makes the next calls of an operation, or completes it.
-    fn go_on(&mut self, op: u32, now: Nanos) {
+    fn continue_operation(&mut self, op: u32, now: Nanos) {
         let logical = self.ops.get(op);
         if logical.outcome.status == Status::Ok {
             match logical.step {

@@ -84,7 +84,7 @@ pub(super) struct Bench<'a, V: Version> {
     pub(super) dir: Fh,
     jukebox: JukeboxRetries,
     notes: Vec<String>,
-    keeper: DirCleaner<'a>,
+    dir_cleaner: DirCleaner<'a>,
     /// The name of `dir`, while a check has one.
     dir_name: Option<NameText>,
 }
@@ -98,7 +98,7 @@ impl<'a, V: Version> Bench<'a, V> {
             dir: target.root,
             jukebox: JukeboxRetries::of(plan),
             notes: Vec::new(),
-            keeper: DirCleaner::new(plan, target, run_dir),
+            dir_cleaner: DirCleaner::new(plan, target, run_dir),
             dir_name: None,
         }
     }
@@ -236,14 +236,14 @@ impl<'a, V: Version> Bench<'a, V> {
 
 impl<V: Version> checks::Bench for Bench<'_, V> {
     fn enter(&mut self, number: u32) -> Outcome {
-        let (name, dir) = self.keeper.enter(number)?;
+        let (name, dir) = self.dir_cleaner.enter(number)?;
         (self.dir_name, self.dir) = (Some(name), dir);
         Ok(())
     }
 
     fn leave(&mut self, _is_done: bool) {
         if let Some(name) = self.dir_name.take()
-            && let Err(Stop::Fail { expected, got }) = self.keeper.leave(&name, &self.dir)
+            && let Err(Stop::Fail { expected, got }) = self.dir_cleaner.leave(&name, &self.dir)
         {
             self.note(format!("cleaning up: {expected}: {got}"));
         }

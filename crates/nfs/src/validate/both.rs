@@ -4,7 +4,7 @@
 pub(super) mod attributes;
 pub(super) mod create;
 pub(super) mod link;
-pub(super) mod look;
+pub(super) mod lookup;
 pub(super) mod ops;
 pub(super) mod read;
 pub(super) mod readdir;

@@ -157,7 +157,7 @@ impl Core {
         if call.kind == Kind::Close {
             self.closed(op);
         }
-        self.go_on(op, now);
+        self.continue_operation(op, now);
     }
 
     fn opened(&mut self, op: u32, file: FileId) {
@@ -228,7 +228,7 @@ impl Core {
     }
 
     /// Makes the next calls of an operation, or completes it.
-    fn go_on(&mut self, op: u32, now: Nanos) {
+    fn continue_operation(&mut self, op: u32, now: Nanos) {
         let logical = self.ops.get(op);
         let worked = logical.outcome.status == Status::Ok;
         if logical.step == Step::Data && worked {

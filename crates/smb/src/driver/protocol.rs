@@ -31,7 +31,7 @@ pub(crate) struct ConnState {
     /// The outcome of the messages of the current read so far.
     outcome: MessageOutcome,
     /// After a loss, this connection tests whether the server still accepts the user.
-    tries_first: bool,
+    tests_login: bool,
 }
 
 impl ConnState {
@@ -40,7 +40,7 @@ impl ConnState {
             login,
             session: SessionProtocol::default(),
             outcome: MessageOutcome::NoEvent,
-            tries_first: false,
+            tests_login: false,
         }
     }
 
@@ -96,13 +96,13 @@ impl WireProtocol for Core {
 
     fn may_reconnect(&mut self, state: &mut ConnState) -> bool {
         let first = state.login.try_again(self.state.now);
-        state.tries_first = first == Some(true);
+        state.tests_login = first == Some(true);
         first.is_some()
     }
 
     fn closed(&mut self, conn: u32, state: &mut ConnState) {
         self.end_epoch(conn);
-        if std::mem::take(&mut state.tries_first) {
+        if std::mem::take(&mut state.tests_login) {
             state.login.end_trial();
         }
         state.outcome = MessageOutcome::NoEvent;
@@ -219,7 +219,7 @@ impl Core {
             }
             MessageOutcome::Ready => {
                 state.login.let_in(self.state.now);
-                state.tries_first = false;
+                state.tests_login = false;
                 self.transfers[conn as usize] = state.session.transfers(&self.settings);
                 Event::Up
             }

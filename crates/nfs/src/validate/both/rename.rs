@@ -78,7 +78,7 @@ pub(in crate::validate) fn over_file<V: Common>(b: &mut Bench<'_, V>) -> Outcome
 /// RENAME must be refused, with the usual status or with the one for an existing name: RFC
 /// 1813 specifies that for every incompatible kind of target, and servers of version 2 answer
 /// it, too.
-pub(in crate::validate) fn unfit<V: Common>(
+pub(in crate::validate) fn refused_target<V: Common>(
     b: &mut Bench<'_, V>,
     what: &str,
     usual: V::Status,
@@ -99,14 +99,14 @@ pub(in crate::validate) fn unfit<V: Common>(
 pub(in crate::validate) fn file_over_dir<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
     b.file(b"source")?;
     let target = b.mkdir(b"target")?;
-    unfit(b, "RENAME of a file over a directory", V::ISDIR)?;
+    refused_target(b, "RENAME of a file over a directory", V::ISDIR)?;
     b.facts(&target).map(drop)
 }
 
 pub(in crate::validate) fn dir_over_file<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
     b.mkdir(b"source")?;
     let target = b.file(b"target")?;
-    unfit(b, "RENAME of a directory over a file", V::NOTDIR)?;
+    refused_target(b, "RENAME of a directory over a file", V::NOTDIR)?;
     b.facts(&target).map(drop)
 }
 

@@ -2,7 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::validate::bench::Refusal;
-use crate::validate::both::look::{dot, dotdot, noent, notdir, same_text, stale, text};
+use crate::validate::both::lookup::{dot, dotdot, noent, notdir, same_text, stale, text};
 use crate::validate::text::shown;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -40,7 +40,7 @@ fn longest_name(b: &mut Bench<'_>) -> Outcome {
         Ok((file, _)) => {
             let found = b.find(&dir, &name)?;
             let (made, found) = (b.attributes(&file)?, b.attributes(&found)?);
-            b.equal("fileid behind the name", made.fileid, found.fileid)?;
+            b.equal("fileid of the name", made.fileid, found.fileid)?;
         }
         // MAXNAMLEN is the protocol's limit; a file system's may be lower.
         Err(Refusal::Status(Nfsstat::Nametoolong)) => {
@@ -104,7 +104,7 @@ fn names(b: &mut Bench<'_>) -> Outcome {
     for (name, file) in &made {
         let found = b.find(&dir, name)?;
         let (made, found) = (b.attributes(file)?, b.attributes(&found)?);
-        let what = format!("fileid behind {}", shown(name));
+        let what = format!("fileid of {}", shown(name));
         b.equal(&what, made.fileid, found.fileid)?;
     }
     let mut wanted: Vec<_> = made.iter().map(|(name, _)| shown(name)).collect();

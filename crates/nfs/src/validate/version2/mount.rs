@@ -67,12 +67,12 @@ fn root(b: &mut Bench<'_>) -> Outcome {
     let again = mnt_own(b, &mut connection(b))?;
     let (wanted, is) = (b.attributes(&ours)?, b.attributes(&again)?);
     b.equal(
-        "fileid, fsid and type behind the handle",
+        "fileid, fsid and type of the returned handle",
         (wanted.fileid, wanted.fsid, wanted.ftype),
         (is.fileid, is.fsid, is.ftype),
     )?;
     b.equal(
-        "type behind the handle",
+        "type of the returned handle",
         filermark_onc::nfs2::Ftype::Dir,
         is.ftype,
     )?;

@@ -2,7 +2,8 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::validate::both::rename::{
-    self as both, across, dir_over_file, file_over_dir, moved, noent, over_file, same_name, unfit,
+    self as both, across, dir_over_file, file_over_dir, moved, noent, over_file, refused_target,
+    same_name,
 };
 use filermark_driver_kit::checks;
 use filermark_onc::nfs2::*;
@@ -48,7 +49,7 @@ fn over_full_dir(b: &mut Bench<'_>) -> Outcome {
     b.mkdir(b"source")?;
     let target = b.mkdir(b"target")?;
     b.file_in(&target, b"inside")?;
-    unfit(
+    refused_target(
         b,
         "RENAME of a directory over a full one",
         Nfsstat::Notempty,

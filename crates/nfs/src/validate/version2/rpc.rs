@@ -66,7 +66,7 @@ fn writecache(b: &mut Bench<'_>) -> Outcome {
     void(b, Procedure::Writecache)
 }
 
-/// A handle as version 2 has it on the wire. Ours all came from there.
+/// A handle in the form of version 2.
 pub(super) fn wire_handle(handle: &Fh) -> Result<Fhandle<'_>, Stop> {
     Fhandle::from_slice(handle.as_bytes())
         .ok_or_else(|| Stop::Skip("the handle has no 32 bytes".to_owned()))

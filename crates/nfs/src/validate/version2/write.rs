@@ -73,11 +73,11 @@ fn unused_fields(b: &mut Bench<'_>) -> Outcome {
     let args = raw_args(&file, 0x1234_5678, 200, &data);
     let results = own_connection(b.plan, b.target)
         .call_raw(NFS_V2, Procedure::Write.to_u32(), &args)
-        .map_err(|error| no_answer("WRITE with odd beginoffset and totalcount", &error))?
+        .map_err(|error| no_answer("WRITE with unusual beginoffset and totalcount", &error))?
         .first_chunk()
         .map(|word| Nfsstat::from_u32(u32::from_be_bytes(*word)));
     b.equal(
-        "status of WRITE with odd beginoffset and totalcount",
+        "status of WRITE with unusual beginoffset and totalcount",
         Some(Nfsstat::Ok),
         results,
     )?;

@@ -3,7 +3,7 @@
 use super::ops::{Bench, Check, Outcome};
 use crate::client::Nfs3Client;
 use crate::target::nfs_options;
-use crate::validate::both::look::{dot, dotdot, noent, notdir, stale, text};
+use crate::validate::both::lookup::{dot, dotdot, noent, notdir, stale, text};
 use crate::validate::text::no_answer;
 use crate::validate::wire::other_user;
 use filermark_driver_kit::checks;
@@ -30,7 +30,7 @@ fn found(b: &mut Bench<'_>) -> Outcome {
     let wanted = b.attributes(&made)?;
     let found = b.done("LOOKUP", |nfs| nfs.lookup(&dir, b"file"))?;
     let is = b.attributes(&found.object)?;
-    b.equal("fileid behind the handle", wanted.fileid, is.fileid)?;
+    b.equal("fileid of the returned handle", wanted.fileid, is.fileid)?;
     match found.obj_attributes {
         Some(given) => b.equal(
             "fileid, type and size given with the handle",

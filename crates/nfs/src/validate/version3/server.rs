@@ -146,7 +146,7 @@ fn longest_name(b: &mut Bench<'_>, announced: usize) -> Result<usize, Stop> {
                 let file = b.handle_of(made.obj, &dir, &name)?;
                 let found = b.find(&dir, &name)?;
                 let (made, found) = (b.attributes(&file)?, b.attributes(&found)?);
-                b.equal("fileid behind the longest name", made.fileid, found.fileid)?;
+                b.equal("fileid of the longest name", made.fileid, found.fileid)?;
                 return Ok(len);
             }
             Err(Refusal::Status(Nfsstat3::Nametoolong) | Refusal::GarbageArgs) if len > 255 => {}
