@@ -321,14 +321,15 @@ impl FileCollector<'_> {
         if known {
             return Ok(());
         }
+        if guess(&name, self.options.reports) == Role::Rc {
+            let record = RECORD.name("SUFFIX");
+            let what = format!("an rc file; give a run record ({record}) or a submission");
+            return Err(ArchiveError::at(path, what));
+        }
         let document = parse_submission(&bytes).map_err(|e| {
-            ArchiveError::at(
-                path,
-                format_args!(
-                    "neither a run record ({}) nor a submission: {e}",
-                    RECORD.name("SUFFIX")
-                ),
-            )
+            let record = RECORD.name("SUFFIX");
+            let what = format!("neither a run record ({record}) nor a submission: {e}");
+            ArchiveError::at(path, what)
         })?;
         let folder = folder_of(path);
         // subedit makes `SUB.zip` of it.

@@ -12,9 +12,9 @@ pub(crate) fn certain(name: &str, bytes: &[u8]) -> Option<Role> {
     if outputs::RECORD.is_name(name) || is_run_line(bytes) {
         return Some(Role::Record);
     }
-    match row.map(|row| row.role) {
-        Some(Role::Log) if is_of_command(name) => None,
-        Some(role @ (Role::Summary | Role::Log | Role::ClientLog)) => Some(role),
+    match row {
+        Some(row) if row.role == Role::Log && is_of_command(name) => None,
+        Some(row) if row.is_certain_by_name() => Some(row.role),
         _ if bytes.starts_with(CSV_HEADER) => Some(Role::Table),
         _ if is_submission(bytes) => Some(Role::Submission),
         _ if is_summary(bytes) => Some(Role::Summary),

@@ -146,7 +146,7 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     writeln!(
         out,
         "\n{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
-        "point", "asked", "requested", "per proc", "files", "file set", "accessed"
+        "point", "LOAD", "requested", "per proc", "files", "file set", "accessed"
     )?;
     for (p, load) in plan.points.iter().zip(fileset_loads(plan)) {
         let accessed = plan.io_sums(p.requested).accessed_bytes;

@@ -6,6 +6,7 @@ mod composite;
 mod decl;
 mod filermark;
 mod launch;
+mod mixfile_help;
 mod value;
 
 pub(crate) use classic::*;
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn the_help_of_mixfile_names_every_operation_of_mix_files() {
         let help = Parameter::find("MIXFILE").unwrap().long_help;
-        let names: BTreeSet<&str> = help.split([' ', ',', '.']).collect();
+        let names: BTreeSet<&str> = help.split([' ', ',', '.', ';']).collect();
         for op in Op::NFS3.iter().chain(Op::SMB) {
             assert!(names.contains(op.name()), "{}", op.name());
         }

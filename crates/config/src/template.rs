@@ -64,9 +64,17 @@ fn composite(name: &str) -> Result<String, String> {
 
 fn unknown(name: &str) -> String {
     let names = benchmark_names();
+    let mut words: Vec<&str> = protocols()
+        .map(Protocol::decl)
+        .filter(|decl| decl.benchmark.is_some())
+        .flat_map(|decl| [Some(decl.driver_word), decl.fs_word])
+        .flatten()
+        .collect();
+    words.sort_unstable();
+    words.dedup();
     let hint = match hints::benchmark(name, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean {near}?"),
-        None => "choose one of these, or nfs, cifs or smb".to_owned(),
+        None => format!("choose one of these, or a protocol: {}", words.join(", ")),
     };
     let (name, known) = (quoted(name), names.join(", "));
     format!("there is no benchmark '{name}'; known: {known}; {hint}")

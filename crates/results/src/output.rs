@@ -130,6 +130,13 @@ impl Output {
         fits(self.pattern, self.comparable(name), None)
     }
 
+    /// Whether the name alone shows that a run made the file: its pattern begins with a literal
+    /// part. `mine.csv` may be any file of the user.
+    pub fn is_certain_by_name(&self) -> bool {
+        use Role::{ClientLog, Log, Summary, Table};
+        matches!(self.role, Summary | Log | ClientLog | Table) && !self.pattern.starts_with('{')
+    }
+
     /// Whether a file of this name is one of these, of the run with this suffix, in
     /// any folder.
     pub(crate) fn is_base_of(&self, name: &str, suffix: &str) -> bool {

@@ -69,7 +69,7 @@ impl Role {
             Self::Summary => "sfssum in any format",
             Self::Log => "sfslog, sfsres, sfsval, heartbeats",
             Self::ClientLog => "log of one client or proc",
-            Self::Table => "the CSV file of a run",
+            Self::Table => "a table of a run, as `SUFFIX.csv`",
             Self::Report => "HTML, text, PDF, charts",
             Self::Diagram => "a picture that a submission names",
             Self::Other => "`sfsmon.SUFFIX`, files of `--add`",

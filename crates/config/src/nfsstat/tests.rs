@@ -275,8 +275,8 @@ fn what_is_wrong_is_reported_with_its_line() {
             "s:1:1: 'proc3 22 1 2' has 2 counts and declares 22",
         ),
         (
-            "proc3 2 1 2\n".into(),
-            "s:1:1: 2 counts where a server has 22",
+            format!("proc3 99 {}\n", "1 ".repeat(99)),
+            "s:1:1: 99 counts where a server has 22 at most",
         ),
         ("proc3 22\n".into(), "s:1:1: 'proc3 22' has 0 counts"),
         (

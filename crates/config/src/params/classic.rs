@@ -2,6 +2,7 @@
 //! (sources.md 2.2; meanings: manual M, sections 1.3, 3.3 and 3.3.1).
 
 use super::decl::{Group, Kind, Parameter, StandardValue, WordList, rule};
+use super::mixfile_help::MIXFILE_HELP;
 use super::value::{DriverWord, WarmUp, choice, parameters};
 use filermark_model::benchmark::FileSetRule;
 use filermark_model::plan::{IpChoice, MonitorMode, NfsPlan, SmbPlan};
@@ -264,19 +265,7 @@ parameters! {
     .classic()
     .example("my.mix")
     .standard(StandardValue::Unset)
-    .help(
-        "Looked for in WORK_DIR, then next to the rc file. The first line is exactly \
-         'SFS MIXFILE VERSION 2'. Every other line is a comment with # in the first column, or \
-         an operation's name and its share: 'getattr 26%' or 'link 0.004%', 100 in total. What \
-         `nfsstat -s` and similar tools print may be given instead \
-         (docs/src/reference/mix-files.md). Names: null getattr setattr lookup access readlink \
-         read write create mkdir symlink mknod remove rmdir rename link readdir readdirplus \
-         fsstat fsinfo pathconf commit. NFS version 2 has no access, mknod, readdirplus, fsinfo, \
-         pathconf and commit; its root and wrcache may have 0% only. With SMB: echo \
-         lock query_security read query_fs query_file query_path set_file find write open close \
-         flush, open and close have the same, and the sequence of operations is solved for the \
-         mix anew (docs/src/reference/smb-workload.md).",
-    );
+    .help(MIXFILE_HELP);
     ACCESS_PCNT: Option<f64> = p(
         Group::Workload,
         Kind::Real(0.1, 100.0, "percent"),

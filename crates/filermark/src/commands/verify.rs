@@ -15,17 +15,17 @@ use std::process::ExitCode;
 pub fn verify(args: &VerifyArgs) -> CommandResult {
     let key = args.key.as_deref().map(verifying_key).transpose();
     let key = key.map_err(|why| CommandError::Usage(vec![why]))?;
-    let report_text =
-        look_at(&args.what, key.as_ref()).map_err(|why| CommandError::Usage(vec![why]))?;
+    let verification =
+        verify_input(&args.what, key.as_ref()).map_err(|why| CommandError::Usage(vec![why]))?;
     match args.json {
-        true => stdout::print_json(&serde_json::to_value(&report_text).map_err(CommandError::of)?),
-        false => stdout::print(&text(&report_text)),
+        true => stdout::print_json(&serde_json::to_value(&verification).map_err(CommandError::of)?),
+        false => stdout::print(&text(&verification)),
     }
-    Ok(ExitCode::from(u8::from(!report_text.ok)))
+    Ok(ExitCode::from(u8::from(!verification.ok)))
 }
 
 /// Reads the input by its kind.
-fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, String> {
+fn verify_input(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, String> {
     let options = Options {
         needs_manifest: false,
         reports: filermark_report::OUTPUTS,
@@ -47,10 +47,10 @@ fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, Stri
             needs_manifest: true,
             ..options
         };
-        let mut report_text = filermark_archive::verify(&bundle, &options);
-        check_zip(&bundle, &bytes, &mut report_text);
-        check_signature(path, &bytes, key, &mut report_text);
-        return Ok(report_text);
+        let mut verification = filermark_archive::verify(&bundle, &options);
+        check_zip(&bundle, &bytes, &mut verification);
+        check_signature(path, &bytes, key, &mut verification);
+        return Ok(verification);
     }
     let all = CollectOptions {
         no_rc: true,
@@ -68,7 +68,7 @@ fn check_signature(
     path: &Path,
     archive: &[u8],
     key: Option<&VerifyingKey>,
-    report_text: &mut Verification,
+    verification: &mut Verification,
 ) {
     let at = signature_path(path);
     let is_there = std::fs::symlink_metadata(&at).is_ok();
@@ -77,9 +77,9 @@ fn check_signature(
         Some(key) => {
             // The user named the archive; where both are links, both are followed.
             let signature = sign::read_signature(&std::fs::canonicalize(&at).unwrap_or(at));
-            sign::check(archive, &name, &signature, key, report_text);
+            sign::check(archive, &name, &signature, key, verification);
         }
-        None if is_there => report_text.push(
+        None if is_there => verification.push(
             CheckStatus::Skip,
             format!("{name}{SIGNATURE_END}"),
             "a signature, which is not checked without the public key: --key PUBKEY",
@@ -105,14 +105,14 @@ fn begins_as_zip(path: &Path) -> Result<bool, String> {
     Ok(is_zip(&front) || is_named)
 }
 
-fn text(report_text: &Verification) -> String {
-    let lines = report_text.checks.iter().map(|check| format!("{check}\n"));
+fn text(verification: &Verification) -> String {
+    let lines = verification.checks.iter().map(|check| format!("{check}\n"));
     let (ok, failed, skipped) = (
-        report_text.count(CheckStatus::Ok),
-        report_text.count(CheckStatus::Fail),
-        report_text.count(CheckStatus::Skip),
+        verification.count(CheckStatus::Ok),
+        verification.count(CheckStatus::Fail),
+        verification.count(CheckStatus::Skip),
     );
-    let end = match report_text.ok {
+    let end = match verification.ok {
         true => "nothing is wrong",
         false => "something is wrong",
     };

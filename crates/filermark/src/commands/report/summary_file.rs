@@ -4,13 +4,19 @@ use super::output;
 use crate::cli::ReportArgs;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_report::{FORMS, KEYS};
+use filermark_results::outputs::RECORD;
 use filermark_results::read_sfssum;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Makes the requested report; without -f lines of key and value.
 pub fn report(args: &ReportArgs, input: &Path) -> CommandResult {
-    let summary = read_sfssum(input).map_err(|e| CommandError::Usage(vec![e]))?;
+    let summary = read_sfssum(input).map_err(|e| {
+        let record = RECORD.name("SUFFIX");
+        CommandError::Usage(vec![format!(
+            "{e}; reports are made from a run record ({record}), a submission (XML) or a summary file"
+        )])
+    })?;
     let out = args.out.as_deref().unwrap_or(Path::new("-"));
     let form = match args.format {
         Some(form) => form,

@@ -15,7 +15,7 @@ checks! { CHECKS: Check =>
     "null.answers", Procedure::Null, "returns an empty reply" => null;
     "rpc.fragments", Procedure::Null, "a call in many fragments is accepted" => fragments, by "RFC 5531 section 11";
     "rpc.many_at_once", Procedure::Getattr, "many calls in flight on a connection are all answered" => many_at_once, by "RFC 5531 section 9";
-    "rpc.proc_unavail", Procedure::Null, "procedure 22 answers PROC_UNAVAIL" => proc_unavail, by ACCEPT;
+    "rpc.proc_unavail", Procedure::Null, "the number after the last procedure answers PROC_UNAVAIL" => proc_unavail, by ACCEPT;
     "rpc.prog_mismatch", Procedure::Null, "version 9 answers PROG_MISMATCH with a range that has 3" => prog_mismatch, by ACCEPT;
     "rpc.prog_unavail", Procedure::Null, "an unknown program answers PROG_UNAVAIL" => prog_unavail, by ACCEPT;
     "rpc.garbage_args", Procedure::Getattr, "truncated arguments answer GARBAGE_ARGS" => garbage_args, by ACCEPT;
@@ -57,7 +57,7 @@ fn many_at_once(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
-    both::proc_unavail(b, 22)
+    both::proc_unavail(b, Procedure::COUNT as u32)
 }
 
 fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {

@@ -1,0 +1,72 @@
+//! The help of MIXFILE: text with the names of the operations from their table.
+
+use filermark_model::Op;
+
+/// The help.
+pub(super) const MIXFILE_HELP: &str = match std::str::from_utf8(&BYTES) {
+    Ok(text) => text,
+    Err(_) => "",
+};
+
+const LEN: usize = write(&mut []);
+const BYTES: [u8; LEN] = {
+    let mut bytes = [0; LEN];
+    write(&mut bytes);
+    bytes
+};
+
+/// Writes as much as there is space for, and returns the length of the whole text.
+const fn write(out: &mut [u8]) -> usize {
+    let at = text(
+        out,
+        0,
+        "Looked for in WORK_DIR, then next to the rc file. The first line is exactly \
+         'SFS MIXFILE VERSION 2'. Every other line is a comment with # in the first column, or \
+         an operation's name and its share: 'getattr 26%' or 'link 0.004%', 100 in total. What \
+         `nfsstat -s` and similar tools print may be given instead \
+         (docs/src/reference/mix-files.md). Names:",
+    );
+    let at = names(out, at, Op::NFS3, false);
+    let at = text(out, at, ". NFS version 2 does not have");
+    let at = names(out, at, Op::NFS3, true);
+    let at = text(
+        out,
+        at,
+        "; its root and wrcache may have 0% only. With SMB:",
+    );
+    let at = names(out, at, Op::SMB, false);
+    text(
+        out,
+        at,
+        "; open and close have the same share, and the sequence of operations is solved for the \
+         new mix (docs/src/reference/smb-workload.md).",
+    )
+}
+
+/// Writes a text at a position, and returns the position after it.
+const fn text(out: &mut [u8], mut at: usize, text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut next = 0;
+    while next < bytes.len() {
+        if at < out.len() {
+            out[at] = bytes[next];
+        }
+        at += 1;
+        next += 1;
+    }
+    at
+}
+
+/// Writes the names of operations, each after a space; with `not_in_v2` only those that NFS
+/// version 2 does not have.
+const fn names(out: &mut [u8], mut at: usize, ops: &[Op], not_in_v2: bool) -> usize {
+    let mut next = 0;
+    while next < ops.len() {
+        if !not_in_v2 || ops[next].nfs2_number().is_none() {
+            at = text(out, at, " ");
+            at = text(out, at, ops[next].name());
+        }
+        next += 1;
+    }
+    at
+}
