@@ -7,7 +7,8 @@ mod spec;
 mod url;
 
 pub use file::{
-    INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, TEXT_LEN_MAX, check_quantity, day, optional_text, seconds,
+    INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, TEXT_LEN_MAX, check_quantity, day, optional_text,
+    seconds,
 };
 pub use read::OIDS_MAX;
 pub use spec::{Simulated, SourceSpec, SpecError};

@@ -221,7 +221,10 @@ fn a_suite_goes_on_where_it_was_cut() {
     let setup = "drives = 24\nidle = 0\n[[meter]]\nat = \"sim:idle=100,seed=1\"\n";
     write("energy.toml", setup);
     let later = stderr_text(&suite(&["--dry-run"]));
-    assert!(later.contains("one: drives is 24 (was not given)"), "{later}");
+    assert!(
+        later.contains("one: drives is 24 (was not given)"),
+        "{later}"
+    );
     let command = later
         .split_once("to merge again: filermark ")
         .expect("a command")

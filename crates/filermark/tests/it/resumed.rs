@@ -179,5 +179,8 @@ fn a_run_that_failed_is_measured_anew_and_kept() {
     suite.rewrite(&format!("{}{point}\n", &whole[..second]));
     let dry = suite.run(&["--dry-run"]);
     let shown = String::from_utf8_lossy(&dry.stdout).into_owned();
-    assert!(shown.contains("continues after load point 1 of 2"), "{shown}");
+    assert!(
+        shown.contains("continues after load point 1 of 2"),
+        "{shown}"
+    );
 }
