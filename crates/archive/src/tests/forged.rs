@@ -122,7 +122,7 @@ fn a_record_that_lost_or_gained_lines_or_has_other_sums_is_found() {
             let first = at(lines, "point");
             lines.insert(first, lines[first].clone());
         }),
-        ("behind the end", &|lines| {
+        ("after the end", &|lines| {
             let first = at(lines, "point");
             lines.push(lines[first].clone());
         }),

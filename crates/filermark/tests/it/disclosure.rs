@@ -107,7 +107,7 @@ fn summary_files_of_others_give_points_peak_and_ort() {
         "peak_units: 50.0",
         "verdict: UNKNOWN",
         "invalid_point_count: 1",
-        "notice: These are the figures of a file that Filermark did not write; nothing has judged them.",
+        "notice: These are the figures of a file that Filermark did not write; they have not been judged.",
         "points.2.valid: false",
     ] {
         assert!(out.lines().any(|l| l == line), "{line}: {out}");
