@@ -484,10 +484,7 @@ impl ClassicSlice {
             name,
             ..Chosen::default()
         };
-        Some((
-            Action::of(op, &chosen),
-            PendingEffect::Remove(pool, slot),
-        ))
+        Some((Action::of(op, &chosen), PendingEffect::Remove(pool, slot)))
     }
 
     fn rename(&mut self, rng: &mut Rng, op: NfsOp, layout: Layout) -> ChosenAction {

@@ -151,10 +151,7 @@ fn versions_looks_and_operations_are_chosen() {
         "{mix}"
     );
     let output_text = refused(dir, &[earlier, "--since", later]);
-    assert!(
-        output_text.contains("reset in between"),
-        "{output_text}"
-    );
+    assert!(output_text.contains("reset in between"), "{output_text}");
     let output_text = refused(dir, &[later, "--without", "comit"]);
     assert!(
         output_text.contains("did you mean commit?"),

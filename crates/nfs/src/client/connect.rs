@@ -23,7 +23,8 @@ pub fn connect(
     let attempts = if resvport { 16 } else { 1 };
     let mut last = None;
     for _ in 0..attempts {
-        let connected = interrupt_guard::run_interruptible(move || connect_once(address, resvport, timeout));
+        let connected =
+            interrupt_guard::run_interruptible(move || connect_once(address, resvport, timeout));
         match connected.unwrap_or(Err(ClientError::Stopped)) {
             Err(ClientError::Connect { address, source })
                 if matches!(

@@ -33,15 +33,16 @@ impl Wire {
         message_max: usize,
     ) -> Result<Self, ClientError> {
         let limit = limit.max(Duration::from_millis(1));
-        let stream = interrupt_guard::run_interruptible(move || TcpStream::connect_timeout(&address, limit))
-            .ok_or(ClientError::Stopped)?
-            .map_err(|source| match source.kind() {
-                io::ErrorKind::TimedOut => ClientError::ConnectTimedOut {
-                    address,
-                    waited: limit,
-                },
-                _ => ClientError::Connect { address, source },
-            })?;
+        let stream =
+            interrupt_guard::run_interruptible(move || TcpStream::connect_timeout(&address, limit))
+                .ok_or(ClientError::Stopped)?
+                .map_err(|source| match source.kind() {
+                    io::ErrorKind::TimedOut => ClientError::ConnectTimedOut {
+                        address,
+                        waited: limit,
+                    },
+                    _ => ClientError::Connect { address, source },
+                })?;
         stream
             .set_nodelay(true)
             .map_err(|source| ClientError::Connect { address, source })?;
