@@ -129,7 +129,7 @@ mod tests {
     }
 
     /// The first load point of a software build, as the console shows it.
-    fn report_text(bands: bool) -> String {
+    fn rendered(bands: bool) -> String {
         let record = composite_record();
         let mut plan = record.run.plan.clone();
         plan.procs.truncate(5);
@@ -166,20 +166,20 @@ mod tests {
     #[test]
     fn the_console_is_as_it_was() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/console.txt");
-        let report_text = report_text(true).replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        let output = rendered(true).replace(env!("CARGO_PKG_VERSION"), "VERSION");
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(path, &report_text).expect("the golden file is written");
+            std::fs::write(path, &output).expect("the golden file is written");
         }
         let golden = std::fs::read_to_string(path).expect("the golden file");
         assert_eq!(
-            report_text, golden,
+            output, golden,
             "if that is meant: UPDATE_GOLDEN=1 cargo test"
         );
     }
 
     #[test]
     fn bands_are_reported_when_requested() {
-        let (with, without) = (report_text(true), report_text(false));
+        let (with, without) = (rendered(true), rendered(false));
         assert!(with.contains("Band 1:") && !without.contains("Band 1:"));
         assert!(without.contains("Overall average latency"));
         let removing = without.lines().last().expect("a last line");

@@ -111,8 +111,8 @@ impl Events {
     pub fn on_progress(&mut self, progress: &Progress<'_>) {
         if let Progress::Tasks { task_count, bytes } = progress {
             self.tasks = Some((*task_count, *bytes));
-            let report_text = self.tasks_written;
-            if report_text.is_none_or(|report_text| report_text.elapsed() >= TASKS_EVERY) {
+            let last = self.tasks_written;
+            if last.is_none_or(|last| last.elapsed() >= TASKS_EVERY) {
                 self.write_tasks();
             }
             return;

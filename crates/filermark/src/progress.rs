@@ -212,14 +212,14 @@ impl SilenceNotice {
 #[derive(Debug, Default)]
 struct ClientCountNotice {
     reported: usize,
-    report_text: Option<usize>,
+    printed_count: Option<usize>,
 }
 
 impl ClientCountNotice {
     fn receive(&mut self, living: usize, all: usize) -> Option<String> {
         let before = std::mem::replace(&mut self.reported, living);
         let due = living == all || living <= before;
-        if all < 2 || !due || self.report_text.replace(living) == Some(living) {
+        if all < 2 || !due || self.printed_count.replace(living) == Some(living) {
             return None;
         }
         let there = if living == 1 { "is" } else { "are" };
@@ -288,7 +288,7 @@ mod tests {
         );
     }
 
-    fn report_text(received: &[(usize, usize)]) -> Vec<String> {
+    fn lines_of(received: &[(usize, usize)]) -> Vec<String> {
         let mut clients = ClientCountNotice::default();
         let lines = received.iter();
         lines
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn clients_are_reported_when_all_are_there_and_when_some_are_lost() {
         assert_eq!(
-            report_text(&[(1, 3), (2, 3), (3, 3), (2, 3), (2, 3), (1, 3)]),
+            lines_of(&[(1, 3), (2, 3), (3, 3), (2, 3), (2, 3), (1, 3)]),
             [
                 "3 of 3 clients are there",
                 "2 of 3 clients are there",
@@ -307,10 +307,10 @@ mod tests {
             ]
         );
         assert_eq!(
-            report_text(&[(1, 3), (2, 3), (2, 3)]),
+            lines_of(&[(1, 3), (2, 3), (2, 3)]),
             ["2 of 3 clients are there"]
         );
-        assert_eq!(report_text(&[(0, 2)]), ["0 of 2 clients are there"]);
-        assert!(report_text(&[(1, 1), (0, 1)]).is_empty());
+        assert_eq!(lines_of(&[(0, 2)]), ["0 of 2 clients are there"]);
+        assert!(lines_of(&[(1, 1), (0, 1)]).is_empty());
     }
 }

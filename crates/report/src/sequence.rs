@@ -128,7 +128,7 @@ mod tests {
         }
         let [reads, writes] = figures.sequential.map(|s| 100.0 * s.unwrap());
         has(format!(
-            "{reads:.1} % of reads and {writes:.1} % of writes go on"
+            "{reads:.1} % of reads and {writes:.1} % of writes continue"
         ));
         let run = |op| figures.runs.iter().find(|(o, _)| *o == op).unwrap().1;
         use filermark_model::Op;

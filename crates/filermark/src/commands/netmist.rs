@@ -42,9 +42,9 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
     }
     resolve_args::init_tracing(&resolved.debug, args.verbose);
     for finding in &resolved.plan.findings {
-        let report_text =
+        let is_shown =
             finding.severity > Severity::Note || finding.rule == filermark_model::Rule::DataTouched;
-        if report_text || args.verbose > 0 {
+        if is_shown || args.verbose > 0 {
             filermark_cli_kit::stderr_line!("{}", finding.message);
         }
     }

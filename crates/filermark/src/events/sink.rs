@@ -193,27 +193,27 @@ fn write_all(shared: &Shared, mut to: impl Write) {
 /// Opens a file for writing; a FIFO only when it has a reader, within a limit.
 fn open_file(path: &Path, limit: Duration) -> Result<File, String> {
     let began = Instant::now();
-    let report_text = |why: String| format!("--events {}: {why}", path.display());
+    let error = |why: String| format!("--events {}: {why}", path.display());
     loop {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         options.custom_flags(OFlags::NONBLOCK.bits() as i32);
         match options.open(path) {
             Ok(file) => {
-                return blocking(file).map_err(|e| report_text(format!("cannot be written: {e}")));
+                return blocking(file).map_err(|e| error(format!("cannot be written: {e}")));
             }
             // The FIFO has no reader.
             Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
                 if began.elapsed() >= limit {
                     let seconds = limit.as_secs_f64();
-                    return Err(report_text(format!(
+                    return Err(error(format!(
                         "the FIFO has no reader within {seconds} s; start the reader first"
                     )));
                 }
                 std::thread::sleep(LOOK);
             }
             Err(e) => {
-                return Err(report_text(format!(
+                return Err(error(format!(
                     "cannot be written: {e}; choose another file"
                 )));
             }

@@ -16,7 +16,7 @@ use std::time::Duration;
 struct Scenario {
     record: RunRecord,
     state: ViewState,
-    report_text: String,
+    frames: String,
 }
 
 impl Scenario {
@@ -27,7 +27,7 @@ impl Scenario {
         Self {
             record,
             state,
-            report_text: String::new(),
+            frames: String::new(),
         }
     }
 
@@ -90,9 +90,9 @@ impl Scenario {
         for line in &lines {
             assert!(columns(line) <= style.width, "{line}");
         }
-        let _ = writeln!(self.report_text, "== {what}");
+        let _ = writeln!(self.frames, "== {what}");
         for line in lines {
-            let _ = writeln!(self.report_text, "{}", line.replace('\x1b', "^["));
+            let _ = writeln!(self.frames, "{}", line.replace('\x1b', "^["));
         }
     }
 }
@@ -219,7 +219,7 @@ fn sweep() -> String {
     case.begin(158.0, None, Phase::Cleanup, 0);
     case.tasks(600, 0);
     case.show("CLEANUP after a failure", 159.0, WIDE);
-    case.report_text
+    case.frames
 }
 
 /// A composite whose file set is made again for every point, and too many points for a picture.
@@ -243,7 +243,7 @@ fn others() -> String {
     case.begin(306.0, Some(2), Phase::Cleanup, 0);
     case.tasks(1, 0);
     case.show("CLEANUP between load points", 307.0, WIDE);
-    let mut report_text = case.report_text;
+    let mut actual = case.frames;
 
     let mut many = Scenario::of(testing::record(), |plan| {
         let first = plan.points[0];
@@ -254,20 +254,20 @@ fn others() -> String {
     many.end(2.0, 1);
     many.begin(3.0, Some(2), Phase::Init, 0);
     many.show("many load points", 3.0, WIDE);
-    report_text.push_str(&many.report_text);
-    report_text
+    actual.push_str(&many.frames);
+    actual
 }
 
 #[test]
 fn the_view_matches_the_golden_file() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/live.txt");
-    let report_text = sweep() + &others();
+    let actual = sweep() + &others();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(path, &report_text).expect("the golden file is written");
+        std::fs::write(path, &actual).expect("the golden file is written");
     }
     let golden = std::fs::read_to_string(path).expect("the golden file");
     assert_eq!(
-        report_text, golden,
+        actual, golden,
         "if that is meant: UPDATE_GOLDEN=1 cargo test"
     );
 }

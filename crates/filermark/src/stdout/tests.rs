@@ -132,9 +132,9 @@ fn unusual_sweeps_are_the_same_in_every_output() {
 /// Terminal, text and page.
 fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: Option<f64>) {
     let ort = ort.map_or("-".to_owned(), |ort| format!("{ort:.2} ms"));
-    let report_text = summary(record, false, 100);
+    let actual = summary(record, false, 100);
     let line = |l: &&str| l.starts_with("peak ") || l.starts_with("no load point counts");
-    let line = report_text.lines().find(line).expect(name);
+    let line = actual.lines().find(line).expect(name);
     assert!(line.ends_with(&format!("   {word}")), "{name}: {line}");
     assert_eq!(line.starts_with("peak "), has_peak, "{name}: {line}");
     assert!(
@@ -144,16 +144,16 @@ fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: O
 
     let templates = Templates::builtin();
     let options = ReportOptions::new(&templates);
-    let report_text = text(record, &options).expect(name);
+    let printed = text(record, &options).expect(name);
     let mark = format!("\n{word}\n");
-    assert!(report_text.contains(&mark), "{name}: {report_text}");
-    let is_there = report_text.contains("\nPeak ");
-    assert_eq!(is_there, has_peak, "{name}: {report_text}");
+    assert!(printed.contains(&mark), "{name}: {printed}");
+    let is_there = printed.contains("\nPeak ");
+    assert_eq!(is_there, has_peak, "{name}: {printed}");
     let ort_line = format!("\nOverall response time: {ort} (");
     assert_eq!(
-        report_text.contains(&ort_line),
+        printed.contains(&ort_line),
         has_peak,
-        "{name}: {report_text}"
+        "{name}: {printed}"
     );
 
     let page = html(record, &options).expect(name);

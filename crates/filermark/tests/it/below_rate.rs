@@ -37,8 +37,8 @@ fn alone_a_point_below_its_rate_is_reported_in_record_report_csv_and_verify() {
         assert!(achieved < 0.95 * 300.0, "{achieved}");
         let found = point.findings.iter().find(|f| f.rule == Rule::AchievedRate);
         let finding = found.expect("it is below its rate").clone();
-        let report_text = format!("{achieved:.1} op/s were achieved of 300.0 requested");
-        assert!(finding.message.starts_with(&report_text), "{finding}");
+        let text = format!("{achieved:.1} op/s were achieved of 300.0 requested");
+        assert!(finding.message.starts_with(&text), "{finding}");
         // The point counts, unless this machine was at its limit: all files report that.
         let counts = finding.severity == Severity::Warning;
         let prefix = if counts {

@@ -77,15 +77,15 @@ fn scripts_are_called_at_their_points_and_reported_in_the_record() {
             .trim_end_matches(".sh");
         assert_eq!(script.output, format!("{stem} {}\n", script.argument));
     }
-    let report_text = warnings(&ended, Rule::Script);
-    assert_eq!(report_text.len(), 3, "{report_text:?}");
+    let findings = warnings(&ended, Rule::Script);
+    assert_eq!(findings.len(), 3, "{findings:?}");
     assert!(
-        report_text
+        findings
             .iter()
             .any(|m| m.starts_with("netmist_power.sh Load: exit code 7"))
     );
     assert!(
-        report_text
+        findings
             .iter()
             .any(|m| m.contains("ZERO: took longer than 6 s and was ended"))
     );
@@ -204,9 +204,9 @@ fn the_clock_is_held_against_a_service() {
     let sweep = sweep.set("PIT_SERVER", "127.0.0.1").set("PIT_PORT", port);
     let ended = sweep.clone().suffix("one").succeed();
     let events = ended.record().events;
-    let report_text = |e: &filermark_results::Event| e.message.contains("ms passed here");
+    let actual = |e: &filermark_results::Event| e.message.contains("ms passed here");
     assert_eq!(
-        events.iter().filter(|e| report_text(e)).count(),
+        events.iter().filter(|e| actual(e)).count(),
         1,
         "{events:?}"
     );
@@ -221,9 +221,9 @@ fn the_clock_is_held_against_a_service() {
     );
     // The service has ended: the next run reports that and does not take longer.
     let ended = sweep.suffix("two").succeed();
-    let report_text = warnings(&ended, Rule::ExternalClock);
+    let findings = warnings(&ended, Rule::ExternalClock);
     assert!(
-        report_text.len() == 1 && report_text[0].contains("'filermark clock'"),
-        "{report_text:?}"
+        findings.len() == 1 && findings[0].contains("'filermark clock'"),
+        "{findings:?}"
     );
 }

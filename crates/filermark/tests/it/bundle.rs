@@ -99,27 +99,27 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
     assert_schema(SCHEMA, &serde_json::from_str(&manifest).expect("JSON"));
     assert!(manifest.contains("not a SPEC result"));
 
-    let report_text = filermark(dir, &["verify", "mine.zip"]);
+    let ended = filermark(dir, &["verify", "mine.zip"]);
     assert_eq!(
-        report_text.status.code(),
+        ended.status.code(),
         Some(0),
         "{}",
-        output_text(&report_text)
+        output_text(&ended)
     );
     assert!(
-        output_text(&report_text).contains("ok    mine.html: as mine.run.jsonl makes it"),
+        output_text(&ended).contains("ok    mine.html: as mine.run.jsonl makes it"),
         "{}",
-        output_text(&report_text)
+        output_text(&ended)
     );
     for what in ["unpacked", "mine.run.jsonl"] {
-        let report_text = filermark(dir, &["verify", what, "--json"]);
+        let actual = filermark(dir, &["verify", what, "--json"]);
         assert_eq!(
-            report_text.status.code(),
+            actual.status.code(),
             Some(0),
             "{what}: {}",
-            output_text(&report_text)
+            output_text(&actual)
         );
-        let json: Value = serde_json::from_slice(&report_text.stdout).expect("JSON");
+        let json: Value = serde_json::from_slice(&actual.stdout).expect("JSON");
         assert_schema(verify::SCHEMA, &json);
         assert_eq!(json["ok"], true);
         assert_eq!(json["runs"][0]["suffix"], "mine");
@@ -135,11 +135,11 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
     );
     assert!(made.status.success(), "{}", stderr_text(&made));
     assert_ne!(fs::read(&page).expect("the report"), public);
-    let report_text = filermark(dir, &["verify", "unpacked"]);
+    let outcome = filermark(dir, &["verify", "unpacked"]);
     assert!(
-        output_text(&report_text).contains("ok    mine.html: as mine.run.jsonl makes it"),
+        output_text(&outcome).contains("ok    mine.html: as mine.run.jsonl makes it"),
         "{}",
-        output_text(&report_text)
+        output_text(&outcome)
     );
     fs::write(&page, public).expect("as it was");
 
@@ -185,27 +185,27 @@ fn forgeries(dir: &Path, folder: &Path) {
         let mut forged = text.clone().into_bytes();
         forged[at] = b'0' + (forged[at] - b'0' + 1) % 10;
         fs::write(&path, &forged).expect("forged");
-        let report_text = filermark(dir, &["verify", "unpacked"]);
+        let output = filermark(dir, &["verify", "unpacked"]);
         assert_eq!(
-            report_text.status.code(),
+            output.status.code(),
             Some(1),
             "{name}: {}",
-            output_text(&report_text)
+            output_text(&output)
         );
         assert!(
-            output_text(&report_text)
+            output_text(&output)
                 .contains(&format!("FAIL  MANIFEST.sha256: {name} was changed"))
         );
         // Without the manifests the figures still show the change.
         for manifest in ["MANIFEST.sha256", "manifest.json"] {
             fs::rename(folder.join(manifest), dir.join(manifest)).expect("away");
         }
-        let report_text = filermark(dir, &["verify", "unpacked"]);
+        let result = filermark(dir, &["verify", "unpacked"]);
         assert_eq!(
-            report_text.status.code(),
+            result.status.code(),
             Some(1),
             "{name}: {}",
-            output_text(&report_text)
+            output_text(&result)
         );
         for manifest in ["MANIFEST.sha256", "manifest.json"] {
             fs::rename(dir.join(manifest), folder.join(manifest)).expect("back");
@@ -213,20 +213,20 @@ fn forgeries(dir: &Path, folder: &Path) {
         fs::write(&path, text).expect("as it was");
     }
     fs::write(folder.join("more"), "x").expect("one more");
-    let report_text = filermark(dir, &["verify", "unpacked"]);
-    assert_eq!(report_text.status.code(), Some(1));
+    let ended = filermark(dir, &["verify", "unpacked"]);
+    assert_eq!(ended.status.code(), Some(1));
     assert!(
-        output_text(&report_text).contains("FAIL  MANIFEST.sha256: more was added"),
+        output_text(&ended).contains("FAIL  MANIFEST.sha256: more was added"),
         "{}",
-        output_text(&report_text)
+        output_text(&ended)
     );
     fs::remove_file(folder.join("more")).expect("gone");
     fs::remove_file(folder.join("sfsres.mine")).expect("gone");
-    let report_text = filermark(dir, &["verify", "unpacked"]);
+    let actual = filermark(dir, &["verify", "unpacked"]);
     assert!(
-        output_text(&report_text).contains("sfsres.mine was removed"),
+        output_text(&actual).contains("sfsres.mine was removed"),
         "{}",
-        output_text(&report_text)
+        output_text(&actual)
     );
 }
 
@@ -284,45 +284,45 @@ fn what_cannot_be_packed_or_read_is_reported() {
         ("x.toml", "neither a run record"),
         ("nothing.zip", "cannot be read"),
     ] {
-        let report_text = filermark(dir, &["verify", what]);
-        assert_eq!(report_text.status.code(), Some(2), "{what}");
+        let output = filermark(dir, &["verify", what]);
+        assert_eq!(output.status.code(), Some(2), "{what}");
         assert!(
-            stderr_text(&report_text).contains(words),
+            stderr_text(&output).contains(words),
             "{what}: {}",
-            stderr_text(&report_text)
+            stderr_text(&output)
         );
     }
     let mut zip = fs::read(dir.join("mine.zip")).expect("the archive");
     zip.truncate(zip.len() - 30);
     fs::write(dir.join("cut.zip"), zip).expect("cut");
-    let report_text = filermark(dir, &["verify", "cut.zip"]);
-    assert_eq!(report_text.status.code(), Some(2));
+    let result = filermark(dir, &["verify", "cut.zip"]);
+    assert_eq!(result.status.code(), Some(2));
     assert!(
-        stderr_text(&report_text).contains("not a zip file, or a damaged one"),
+        stderr_text(&result).contains("not a zip file, or a damaged one"),
         "{}",
-        stderr_text(&report_text)
+        stderr_text(&result)
     );
     let newer = whole.replacen("\"schema\":1", "\"schema\":9", 1);
     fs::write(dir.join("new.run.jsonl"), newer).expect("a newer one");
-    let report_text = filermark(dir, &["verify", "new.run.jsonl"]);
-    assert_eq!(report_text.status.code(), Some(2));
+    let ended = filermark(dir, &["verify", "new.run.jsonl"]);
+    assert_eq!(ended.status.code(), Some(2));
     assert!(
-        stderr_text(&report_text).contains("has schema version 9"),
+        stderr_text(&ended).contains("has schema version 9"),
         "{}",
-        stderr_text(&report_text)
+        stderr_text(&ended)
     );
     fs::write(dir.join("cut.run.jsonl"), &whole[..whole.len() - 30]).expect("a cut one");
-    let report_text = filermark(dir, &["verify", "cut.run.jsonl"]);
+    let actual = filermark(dir, &["verify", "cut.run.jsonl"]);
     assert_eq!(
-        report_text.status.code(),
+        actual.status.code(),
         Some(1),
         "{}",
-        output_text(&report_text)
+        output_text(&actual)
     );
     assert!(
-        output_text(&report_text).contains("was cut and is left out"),
+        output_text(&actual).contains("was cut and is left out"),
         "{}",
-        output_text(&report_text)
+        output_text(&actual)
     );
 }
 
@@ -361,18 +361,18 @@ fn the_record_knows_its_rc_file_and_no_other_is_taken_for_it() {
 
     let packed = filermark(result, &["bundle", "mine.run.jsonl"]);
     assert!(packed.status.success(), "{}", stderr_text(&packed));
-    let report_text = filermark(result, &["verify", "mine.zip"]);
+    let output = filermark(result, &["verify", "mine.zip"]);
     assert_eq!(
-        report_text.status.code(),
+        output.status.code(),
         Some(0),
         "{}",
-        output_text(&report_text)
+        output_text(&output)
     );
     let line = "ok    sfs_rc: as mine.run.jsonl read it (-r)";
     assert!(
-        output_text(&report_text).contains(line),
+        output_text(&output).contains(line),
         "{}",
-        output_text(&report_text)
+        output_text(&output)
     );
 
     // The rc file of the next run.
@@ -412,11 +412,11 @@ fn the_record_knows_its_rc_file_and_no_other_is_taken_for_it() {
         &["bundle", "--force", "-o", "b.zip", "mine.run.jsonl"],
     );
     assert!(packed.status.success(), "{}", stderr_text(&packed));
-    let report_text = filermark(result, &["verify", "b.zip"]);
+    let ended = filermark(result, &["verify", "b.zip"]);
     assert!(
-        output_text(&report_text).contains("sfs_rc, which it read (-r), is missing"),
+        output_text(&ended).contains("sfs_rc, which it read (-r), is missing"),
         "{}",
-        output_text(&report_text)
+        output_text(&ended)
     );
 }
 
@@ -451,10 +451,10 @@ fn archives_are_signed_and_checked_as_minisign_does() {
     assert!(theirs.status.success(), "{theirs:?}");
 
     let verify = |args: &[&str]| {
-        let report_text = filermark(dir, &[&["verify"], args].concat());
+        let output = filermark(dir, &[&["verify"], args].concat());
         (
-            report_text.status.code(),
-            output_text(&report_text) + &stderr_text(&report_text),
+            output.status.code(),
+            output_text(&output) + &stderr_text(&output),
         )
     };
     let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
@@ -564,12 +564,12 @@ fn slow_the_password_of_a_key_is_asked_for_and_never_shown() {
         (output.status.code(), text)
     };
     let is_signed = || {
-        let report_text = filermark(dir, &["verify", "--key", "k.pub", "mine.zip"]);
+        let result = filermark(dir, &["verify", "--key", "k.pub", "mine.zip"]);
         assert_eq!(
-            report_text.status.code(),
+            result.status.code(),
             Some(0),
             "{}",
-            output_text(&report_text)
+            output_text(&result)
         );
     };
     let (code, text) = run(sign("k.key", &["--password-file", "good"], Some("geheym")));

@@ -141,10 +141,10 @@ fn preflight_comes_by_the_same_way() {
         .run("connect")
         .set("CLIENTS", "127.0.0.1")
         .set("AGENT_PORT", agent.port());
-    let report_text = PreflightOutput::by(&run);
-    assert_eq!(report_text.ended.code, 0, "{:#?}", report_text.checks);
-    report_text.assert("127.0.0.1", "version", "ok");
-    report_text.assert("127.0.0.1", "mount", "ok");
+    let preflight = PreflightOutput::by(&run);
+    assert_eq!(preflight.ended.code, 0, "{:#?}", preflight.checks);
+    preflight.assert("127.0.0.1", "version", "ok");
+    preflight.assert("127.0.0.1", "mount", "ok");
     // It still serves runs.
     scene.assert_measured(&run.run());
 }

@@ -77,14 +77,14 @@ fn srun_makes_an_allocation_and_brings_both_agents() {
 fn preflight_looks_at_the_nodes_too() {
     let _turn = beside_others();
     let Some(scene) = Scene::start() else { return };
-    let report_text = PreflightOutput::by(&scene.run(&[]));
-    assert_eq!(report_text.ended.code, 0, "{:#?}", report_text.checks);
+    let preflight = PreflightOutput::by(&scene.run(&[]));
+    assert_eq!(preflight.ended.code, 0, "{:#?}", preflight.checks);
     for node in ["n1", "n2"] {
         for what in ["name", "version", "clock", "server", "mount"] {
-            report_text.assert(node, what, "ok");
+            preflight.assert(node, what, "ok");
         }
     }
-    report_text.assert("prime", "firewall", "ok");
+    preflight.assert("prime", "firewall", "ok");
     scene.assert_clean();
 }
 
@@ -132,20 +132,20 @@ fn stop_ends_the_job_of_the_run() {
     let sweep = scene.run(&[]).suffix(&suffix).set("RUNTIME", 60);
     let mut run = sweep.start();
     run.wait_for("op/s RUN");
-    let report_text = sweep.elsewhere().command("stop").succeed();
+    let actual = sweep.elsewhere().command("stop").succeed();
     assert!(
-        report_text.stdout.contains("ended Slurm's "),
+        actual.stdout.contains("ended Slurm's "),
         "{}",
-        report_text.stdout
+        actual.stdout
     );
     let ended = run.wait();
     assert_ne!(ended.code, 0, "{}", ended.stderr);
     scene.assert_clean();
-    let report_text = sweep.elsewhere().command("stop").succeed();
+    let outcome = sweep.elsewhere().command("stop").succeed();
     assert!(
-        report_text.stdout.contains("Slurm has no job"),
+        outcome.stdout.contains("Slurm has no job"),
         "{}",
-        report_text.stdout
+        outcome.stdout
     );
 }
 

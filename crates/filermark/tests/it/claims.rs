@@ -18,20 +18,20 @@ fn a_file_set_that_is_kept_is_swept_up_by_the_next_run() {
         "{left:?}"
     );
     let end = kept.record().end.expect("an end");
-    let report_text = end
+    let warnings = end
         .findings
         .iter()
         .find(|f| f.rule == Rule::LeftBehind)
         .expect("it says so");
     assert!(
-        report_text.message.contains("KEEP=on")
-            && report_text
+        warnings.message.contains("KEEP=on")
+            && warnings
                 .message
                 .contains("127.0.0.1:/export/filermark.s;"),
         "{}",
-        report_text.message
+        warnings.message
     );
-    let command = report_text.message.split('`').nth(1).expect("a command");
+    let command = warnings.message.split('`').nth(1).expect("a command");
     assert!(
         command.starts_with("filermark stop -o ") && command.ends_with(" -s s --force"),
         "{command}"
@@ -92,8 +92,8 @@ fn a_refused_run_keeps_nothing_and_gives_no_command_that_removes() {
     let output_text = format!("{}{}", ended.stdout, ended.stderr);
     assert!(!output_text.contains("filermark stop"), "{output_text}");
     let end = ended.record().end.expect("an end");
-    let report_text = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
-    assert!(report_text.is_none(), "{report_text:?}");
+    let warnings = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    assert!(warnings.is_none(), "{warnings:?}");
 }
 
 #[test]
@@ -124,15 +124,15 @@ fn a_foreign_file_in_our_directory_survives() {
     // file of the directory that is ours.
     assert_eq!(left.len(), 7, "{left:?}");
     let end = ended.record().end.expect("an end");
-    let report_text = end.findings.iter().filter(|f| f.rule == Rule::LeftBehind);
+    let warnings = end.findings.iter().filter(|f| f.rule == Rule::LeftBehind);
     assert!(
-        report_text.clone().any(|f| f.message.contains("notes.txt")),
+        warnings.clone().any(|f| f.message.contains("notes.txt")),
         "{:?}",
         end.findings
     );
     assert!(ended.stderr.contains("notes.txt"), "{}", ended.stderr);
     // By its whole path, and without a command, which could not help.
-    let notes = report_text
+    let notes = warnings
         .clone()
         .find(|f| f.message.contains("notes.txt"));
     let notes = &notes.expect("reported").message;
@@ -143,7 +143,7 @@ fn a_foreign_file_in_our_directory_survives() {
         "{notes}"
     );
     let place = "left behind: 127.0.0.1:/export/filermark.s: ";
-    let dir = report_text.clone().find(|f| f.message.starts_with(place));
+    let dir = warnings.clone().find(|f| f.message.starts_with(place));
     let command = &dir.expect("the directory, too").message;
     assert!(command.contains("`filermark stop -o "), "{command}");
 
@@ -182,15 +182,15 @@ fn a_run_whose_directory_another_one_has_taken_ends_and_reports_it() {
     let record = ended.record();
     let place = "127.0.0.1:/export/filermark.s";
     let point = record.points.last().expect("a point");
-    let report_text = point.findings.iter().find(|f| f.rule == Rule::Failed);
-    let report_text = &report_text.expect("a finding").message;
+    let warnings = point.findings.iter().find(|f| f.rule == Rule::Failed);
+    let found = &warnings.expect("a finding").message;
     for part in [
         place,
         "taken the run's directory over",
         "run other",
         "host other",
     ] {
-        assert!(report_text.contains(part), "{part} in {report_text}");
+        assert!(found.contains(part), "{part} in {found}");
     }
     let end = record.end.expect("an end");
     assert_eq!(

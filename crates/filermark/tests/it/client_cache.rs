@@ -48,7 +48,7 @@ fn reads(mounts: &Arc<Mounts>, at: &Path, direct: bool) -> Sweep {
 }
 
 /// The one entry of the run, and its finding.
-fn report_text(ended: &Ended) -> (ClientReads, Option<Finding>) {
+fn reads_and_finding(ended: &Ended) -> (ClientReads, Option<Finding>) {
     let point = ended.point(1);
     let [reads] = &point.client_reads[..] else {
         panic!("one counter: {:?}", point.client_reads);
@@ -68,7 +68,7 @@ fn on_ext4(direct: bool) -> Option<Ended> {
 fn a_run_whose_data_fits_the_memory_reports_it() {
     let _turn = beside_others();
     let Some(ended) = on_ext4(false) else { return };
-    let (reads, finding) = report_text(&ended);
+    let (reads, finding) = reads_and_finding(&ended);
     assert_eq!(
         (reads.counter, reads.file_system.as_str()),
         (ReadCounter::Block, "ext4")
@@ -97,7 +97,7 @@ fn past_the_cache_the_device_gives_everything() {
     let _turn = beside_others();
     let Some(ended) = on_ext4(true) else { return };
     assert_eq!(ended.counter("direct_fallbacks"), 0);
-    let (reads, finding) = report_text(&ended);
+    let (reads, finding) = reads_and_finding(&ended);
     assert_eq!(finding, None, "{reads:?}");
     assert!(
         reads.fetched_bytes.expect("counted") >= reads.read_bytes / 10 * 9,
@@ -115,7 +115,7 @@ fn a_file_system_in_memory_is_called_so() {
     let ended = reads(&mounts, dir.path(), false)
         .set("DROP_CACHES", "off")
         .succeed();
-    let (reads, finding) = report_text(&ended);
+    let (reads, finding) = reads_and_finding(&ended);
     assert_eq!(
         (reads.counter, reads.fetched_bytes),
         (ReadCounter::Memory, Some(0))

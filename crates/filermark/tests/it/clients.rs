@@ -126,8 +126,8 @@ fn a_client_without_a_proc_goes_along_idle() {
     let record = ended.record();
     assert_eq!(procs(&record.points[0]), [1, 0, 0]);
     assert_eq!(procs(&record.points[1]), [1, 1, 0]);
-    let report_text = |f: &Finding| f.message.contains("1 of 3 clients have nothing to do");
-    assert!(record.run.plan.findings.iter().any(report_text));
+    let actual = |f: &Finding| f.message.contains("1 of 3 clients have nothing to do");
+    assert!(record.run.plan.findings.iter().any(actual));
 }
 
 #[test]

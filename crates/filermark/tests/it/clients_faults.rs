@@ -211,8 +211,8 @@ fn an_agent_that_is_killed_in_cleanup_costs_no_figures() {
     let (ended, _) = Failure::now(started, || kill_agent(&field, "h2")).end();
     assert!(ended.is_complete(), "{}", ended.stderr);
     ended.assert_sanitized();
-    let report_text = "client h2: the agent is lost: ";
-    assert!(ended.stderr.contains(report_text), "{}", ended.stderr);
+    let actual = "client h2: the agent is lost: ";
+    assert!(ended.stderr.contains(actual), "{}", ended.stderr);
     assert_adds_up(&ended.point(1), &["h1", "h2", "h3"]);
     field.assert_clean();
     field.hosts.sandbox().run(|| assert_empty(&server));

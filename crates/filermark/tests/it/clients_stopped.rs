@@ -154,10 +154,10 @@ fn a_disk_that_fills_up_in_run_is_counted_where_it_is() {
     let errors = |client: usize| point.clients[client].error_count();
     assert_eq!(errors(0), 0);
     assert!(errors(1) > 0);
-    let report_text: Vec<_> = point.clients[1].errors.keys().collect();
+    let actual: Vec<_> = point.clients[1].errors.keys().collect();
     assert!(
-        report_text.iter().all(|what| what.contains("ENOSPC")),
-        "{report_text:?}"
+        actual.iter().all(|what| what.contains("ENOSPC")),
+        "{actual:?}"
     );
     field.assert_clean();
 }

@@ -155,12 +155,12 @@ fn refusals(dir: &Path) {
         (2, 0),
         "{output_text}"
     );
-    for report_text in [
+    for expected in [
         "longer did different work than one",
         "RUNTIME: 2 s before, 60 s after",
         "--force",
     ] {
-        assert!(output_text.contains(report_text), "{output_text}");
+        assert!(output_text.contains(expected), "{output_text}");
     }
     let forced = compare(dir, &["one.run.jsonl", "longer.run.jsonl", "--force"]);
     let output_text = text(&forced.stdout);
@@ -213,9 +213,9 @@ fn half_a_run(dir: &Path, whole: &str) {
     let reason = value["against"][0]["reasons"][0]
         .as_str()
         .expect("a reason");
-    let report_text = "before and not after, slower: not measured";
+    let actual = "before and not after, slower: not measured";
     assert!(
-        reason.starts_with("load point") && reason.contains(report_text),
+        reason.starts_with("load point") && reason.contains(actual),
         "{reason}"
     );
     for (fail_on, wanted) in [("slower", 0), ("any", 3)] {
@@ -246,15 +246,15 @@ fn runs_of_which_nothing_counts_are_reported_and_not_compared() {
     assert_eq!(code(&output), 1, "{}", text(&output.stderr));
     let output_text = text(&output.stdout);
     let output_text = output_text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for report_text in [
+    for expected in [
         "one (suffix one) is INVALID: load point 1 does not count (response-limit)",
         "two (suffix two) is INVALID: load point 1 does not count (response-limit)",
         "verdict: nothing to compare",
         "load point 2 (80 op/s) is INVALID (response-limit) before and INVALID (response-limit) after",
     ] {
         assert!(
-            output_text.contains(report_text),
-            "{report_text}: {output_text}"
+            output_text.contains(expected),
+            "{expected}: {output_text}"
         );
     }
     assert!(!output_text.contains("over the sweep"), "{output_text}");

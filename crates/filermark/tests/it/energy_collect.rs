@@ -172,18 +172,18 @@ fn compare(switch: &Switch, load: impl FnOnce()) -> String {
         // All intervals that end after the beginning: before that there was no load.
         let its = samples(&lines, index);
         let its = its.iter().filter(|(end, _)| *end > begin);
-        let report_text: u64 = its.map(|(_, s)| s.bytes().expect("both ways")).sum();
+        let actual: u64 = its.map(|(_, s)| s.bytes().expect("both ways")).sum();
         let kernel = (after[at].0 - before[at].0) + (after[at].1 - before[at].1);
-        let apart = (report_text as f64 - kernel as f64) / kernel as f64;
+        let apart = (actual as f64 - kernel as f64) / kernel as f64;
         eprintln!(
-            "{}: sFlow {report_text} bytes, the kernel {kernel} bytes, {:+.4} % apart",
+            "{}: sFlow {actual} bytes, the kernel {kernel} bytes, {:+.4} % apart",
             hosts[at],
             apart * 100.0
         );
         assert!(kernel > 5 << 20, "{kernel} bytes are no load");
         assert!(
             apart.abs() < 0.01,
-            "sFlow {report_text}, the kernel {kernel}"
+            "sFlow {actual}, the kernel {kernel}"
         );
     }
     product

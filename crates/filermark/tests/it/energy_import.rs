@@ -24,7 +24,7 @@ fn import(dir: &Path, args: &[&str]) -> Output {
     filermark(dir, &[&["energy", "import"], args].concat())
 }
 
-fn report_text(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -66,7 +66,7 @@ fn the_trainings_files_become_a_log() {
         ],
     );
     assert!(output.status.success(), "{}", stderr_text(&output));
-    let text = report_text(&output);
+    let text = stderr_of(&output);
     for wanted in [
         "sflowdata.txt: sflowtool, source 0\n    4 good, 9 bad\n    the first bad one in line 1: ",
         "    10.0.0.248/24 ",
@@ -281,7 +281,7 @@ fn what_cannot_be_is_refused_in_words() {
             "{args:?}: {}",
             stderr_text(&output)
         );
-        assert_eq!(report_text(&output), "", "{args:?}");
+        assert_eq!(stderr_of(&output), "", "{args:?}");
     }
     assert_eq!(names(dir.path()), before);
     assert_eq!(
@@ -313,9 +313,9 @@ fn columns_by_name_and_number() {
     let output = import(dir.path(), &args);
     assert!(output.status.success(), "{}", stderr_text(&output));
     assert!(
-        report_text(&output).contains("power_w = c*1000+d*1000"),
+        stderr_of(&output).contains("power_w = c*1000+d*1000"),
         "{}",
-        report_text(&output)
+        stderr_of(&output)
     );
     let log = fs::read_to_string(dir.path().join("lab.energy.jsonl")).expect("a log");
     assert!(log.contains("\"role\":\"client\""), "{log}");

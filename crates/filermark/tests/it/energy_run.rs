@@ -72,9 +72,9 @@ fn a_sweep_through_a_switch_leaves_an_efficiency_report() {
         polling_s: 1,
         sampling: 64,
     };
-    let report_text: SocketAddr = "127.0.0.1:6343".parse().expect("an address");
+    let actual: SocketAddr = "127.0.0.1:6343".parse().expect("an address");
     switch
-        .send_sflow_to(report_text, options)
+        .send_sflow_to(actual, options)
         .expect("sFlow is on");
     let stop = AtomicBool::new(false);
     let (seen, ended) = std::thread::scope(|scope| {
@@ -121,12 +121,12 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
         let (Some(first), Some(last)) = (within.first(), within.last()) else {
             panic!("no interval lies in RUN");
         };
-        let report_text: u64 = within.iter().map(|s| s.2).sum();
+        let actual: u64 = within.iter().map(|s| s.2).sum();
         let kernel = counted(seen, last.1) - counted(seen, first.0);
-        let apart = report_text as f64 / kernel - 1.0;
+        let apart = actual as f64 / kernel - 1.0;
         let covered = (last.1 - first.0) / (to - from);
         eprintln!(
-            "RUN: sFlow {report_text}, kernel {kernel:.0} bytes, {:+.3} % apart; {:.0} % of RUN",
+            "RUN: sFlow {actual}, kernel {kernel:.0} bytes, {:+.3} % apart; {:.0} % of RUN",
             apart * 100.0,
             covered * 100.0
         );
@@ -135,7 +135,7 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
         assert!(apart.abs() < 0.03, "{apart}");
         assert!(covered > 0.8, "{covered}");
         (reported_by_all, counted_by_all) = (
-            reported_by_all + report_text as f64,
+            reported_by_all + actual as f64,
             counted_by_all + kernel,
         );
     }
@@ -473,10 +473,10 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
         2,
         "{output_text}"
     );
-    let report_text = read.pieces().expect("pieces");
+    let actual = read.pieces().expect("pieces");
     assert!(
-        report_text.contains("measured in 3 pieces"),
-        "{report_text}"
+        actual.contains("measured in 3 pieces"),
+        "{actual}"
     );
     let report = filermark(dir.path(), &["report", "result/one.run.jsonl"]);
     let report = String::from_utf8_lossy(&report.stdout).into_owned();

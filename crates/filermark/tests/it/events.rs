@@ -85,7 +85,7 @@ fn the_events_of_a_run_agree_with_its_record() {
     assert_eq!(phases, wanted);
 
     // Every second of every load point, with the figures of the record.
-    let report_text: Vec<_> = of_type(&events, "second")
+    let actual: Vec<_> = of_type(&events, "second")
         .iter()
         .map(|e| {
             (
@@ -104,11 +104,11 @@ fn the_events_of_a_run_agree_with_its_record() {
     let mut kept: Vec<_> = intervals.collect();
     // Operations may end after RUN, in an additional second.
     kept.retain(|(_, second, _)| second.is_some_and(|s| s < 2));
-    let report_text: Vec<_> = report_text
+    let list: Vec<_> = actual
         .into_iter()
         .filter(|(_, s, _)| s.is_some_and(|s| s < 2))
         .collect();
-    assert_eq!(report_text, kept);
+    assert_eq!(list, kept);
 
     for (event, point) in of_type(&events, "point_ended").iter().zip(&record.points) {
         let stats = point.measured().expect("measured");
@@ -206,8 +206,8 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
     assert_eq!(checked(&line)[0]["type"], "run_began");
     let ended = started.wait();
     assert!(ended.is_complete(), "{}", ended.stderr);
-    let report_text = ended.stderr.matches("the reader has closed it").count();
-    assert_eq!(report_text, 1, "{}", ended.stderr);
+    let text = ended.stderr.matches("the reader has closed it").count();
+    assert_eq!(text, 1, "{}", ended.stderr);
     assert_empty(&server);
 }
 
@@ -270,8 +270,8 @@ fn a_lost_client_is_reported_and_the_others_continue_when_on_lost_is_continue() 
     started.wait_for("1 of 2 clients is there");
     let ended = started.wait();
     assert!(ended.is_complete(), "{}", ended.stderr);
-    let report_text = ended.stderr.matches("1 of 2 clients is there").count();
-    assert_eq!(report_text, 1, "{}", ended.stderr);
+    let text = ended.stderr.matches("1 of 2 clients is there").count();
+    assert_eq!(text, 1, "{}", ended.stderr);
     assert!(ended.stderr.contains("INVALID"), "{}", ended.stderr);
     let given = ended.record().run.plan.parameters;
     assert!(

@@ -210,29 +210,29 @@ fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) -> Vec<Strin
         .map(|f| named(&f.message))
         .collect();
     for plant in stay {
-        let report_text = left.iter().find(|message| message.contains(plant));
-        let report_text =
-            report_text.unwrap_or_else(|| panic!("{plant} is not named in {left:#?}"));
+        let found = left.iter().find(|message| message.contains(plant));
+        let item =
+            found.unwrap_or_else(|| panic!("{plant} is not named in {left:#?}"));
         assert!(
-            report_text.contains("remove it by hand") && !report_text.contains("filermark stop -"),
-            "{report_text}"
+            item.contains("remove it by hand") && !item.contains("filermark stop -"),
+            "{item}"
         );
         // With the host, as an absolute path.
-        let place = report_text
+        let place = item
             .strip_prefix("left behind: ")
             .unwrap_or_default();
         let front = place.split(plant.as_str()).next().unwrap_or_default();
         assert!(
             front.starts_with("//") || front.contains(":/"),
-            "{report_text}"
+            "{item}"
         );
     }
     let of_dir = |message: &&String| message.contains("until that is gone");
-    let report_text = left.iter().find(of_dir).expect("the run's directory");
-    let command = report_text.split('`').nth(1).unwrap_or_default();
+    let actual = left.iter().find(of_dir).expect("the run's directory");
+    let command = actual.split('`').nth(1).unwrap_or_default();
     let is_exact =
         command.starts_with("filermark stop -o") && command.ends_with(&format!("-s {suffix}"));
-    assert!(is_exact, "{report_text}");
+    assert!(is_exact, "{actual}");
     left
 }
 
@@ -270,7 +270,7 @@ fn check(ground: &TargetSetup<'_>) {
         // Each was recognized as another file system.
         for plant in stay.iter().filter(|plant| plant.ends_with("80")) {
             let reason = format!("{plant} ({OTHER_FILE_SYSTEM})");
-            let is_reported = left.iter().any(|report_text| report_text.contains(&reason));
+            let is_reported = left.iter().any(|path| path.contains(&reason));
             assert!(is_reported, "{reason} is not in {left:#?}");
         }
     }

@@ -123,10 +123,10 @@ fn a_server_is_measured_with_the_mix_of_another() {
     let direct = sweep.suffix("direct").set("MIXFILE", statistics).succeed();
     assert_mix(&direct, &mix);
     let findings = &direct.record().run.plan.findings;
-    let report_text = findings
+    let warnings = findings
         .iter()
         .find(|f| f.message.contains("MIXFILE is not a mix file"));
-    assert!(report_text.is_some(), "{findings:?}");
+    assert!(warnings.is_some(), "{findings:?}");
 }
 
 #[test]

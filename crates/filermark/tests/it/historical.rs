@@ -48,12 +48,12 @@ fn one_run_is_shown_with_historical_systems_in_every_form() {
     let old = "old.run.jsonl";
     let (code, out, _) = run(dir, &["compare", old, "--historical"]);
     assert_eq!(code, Some(0), "{out}");
-    for report_text in [
+    for expected in [
         "25,639",
         "not comparable",
         "928 op/s at 50 ms, interpolated",
     ] {
-        assert!(out.contains(report_text), "{report_text}\n{out}");
+        assert!(out.contains(expected), "{expected}\n{out}");
     }
     let json = ["compare", old, "-f", "json", "--historical=own.toml"];
     let (code, out, err) = run(dir, &json);
@@ -82,7 +82,7 @@ fn what_cannot_be_shown_is_reported() {
     write_record(&heritage_record(), &dir.join("old.run.jsonl"));
     let old = "old.run.jsonl";
     std::fs::write(dir.join("bad.toml"), OWN.replace("700", "-1")).expect("written");
-    for (args, report_text) in [
+    for (args, expected) in [
         (vec!["compare", old], "--historical"),
         (
             vec!["compare", old, "--historical=bad.toml"],
@@ -99,7 +99,7 @@ fn what_cannot_be_shown_is_reported() {
     ] {
         let (code, out, err) = run(dir, &args);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{args:?}");
-        assert!(err.contains(report_text), "{args:?}: {err}");
+        assert!(err.contains(expected), "{args:?}: {err}");
     }
 }
 
@@ -107,12 +107,12 @@ fn what_cannot_be_shown_is_reported() {
 fn workloads_of_older_generations_state_what_they_are() {
     let dir = tempfile::tempdir().expect("a directory");
     let (_, out, _) = run(dir.path(), &["workload", "show", "nfs3-2001"]);
-    for report_text in [
+    for expected in [
         "After an older generation\n  Generation: SFS 3.0 (2001), NFS version 3\n",
         "add up to 99 %; scaled to 100 %",
         "  lookup        27.27  published 27\n",
     ] {
-        assert!(out.contains(report_text), "{report_text}\n{out}");
+        assert!(out.contains(expected), "{expected}\n{out}");
     }
     let (_, out, _) = run(dir.path(), &["workload", "show", "general-nfs3"]);
     assert!(
@@ -175,24 +175,24 @@ fn the_page_of_benchmarks_has_the_figures_of_the_definitions() {
             ("files per proc not for I/O", f64::from(set.file_count)),
             ("shares of the mix add up to, %", scale * 100.0),
         ] {
-            let report_text = figure(&row(row_name)[column]);
-            assert_eq!(report_text, Some(value), "{row_name}, {name}");
+            let actual = figure(&row(row_name)[column]);
+            assert_eq!(actual, Some(value), "{row_name}, {name}");
         }
         let mut total = 0.0;
         for (op, percent) in b.mix.shares() {
-            let report_text = figure(&row(&format!("`{}`", op.name()))[column]);
+            let text = figure(&row(&format!("`{}`", op.name()))[column]);
             let share = percent * scale;
             assert!(
-                report_text.is_some_and(|t| (t - share).abs() < 1e-6),
-                "{op}, {name}: {report_text:?}"
+                text.is_some_and(|t| (t - share).abs() < 1e-6),
+                "{op}, {name}: {text:?}"
             );
             total += share;
         }
         assert!((total - scale * 100.0).abs() < 1e-6);
         let mean = work.file_sizes.mean_bytes() / 1024.0;
-        let report_text = figure(&row("mean file size, KiB")[column]);
+        let outcome = figure(&row("mean file size, KiB")[column]);
         assert!(
-            report_text.is_some_and(|t| (t - mean).abs() < 0.05),
+            outcome.is_some_and(|t| (t - mean).abs() < 0.05),
             "{name}: {mean}"
         );
     }

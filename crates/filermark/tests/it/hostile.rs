@@ -96,7 +96,7 @@ pub struct Row {
     pub begins: Begins,
     pub expect: Expect,
     pub sweep: Sweep,
-    pub report_text: Arc<ProxyState>,
+    pub state: Arc<ProxyState>,
     /// Operations that occur only in RUN, with one call each.
     pub only_in_run: &'static [filermark_model::Op],
     /// The most replies of these kinds that belong to no operation.
@@ -140,7 +140,7 @@ impl Row {
     /// The deviations from the required outcome.
     fn run(&self) -> Option<String> {
         if self.begins == Begins::AtOnce {
-            self.report_text.wrong.store(true, Ordering::Relaxed);
+            self.state.wrong.store(true, Ordering::Relaxed);
         }
         let ended = self.sweep.run();
         let record = ended.path(&format!("{}.run.jsonl", self.sweep.name()));
@@ -156,7 +156,7 @@ impl Row {
                 return Err(format!("{word:?} on stderr"));
             }
         }
-        if !self.report_text.wrong.load(Ordering::Relaxed) {
+        if !self.state.wrong.load(Ordering::Relaxed) {
             return Err("the server never did wrong".into());
         }
         match self.expect {
@@ -164,11 +164,11 @@ impl Row {
             Expect::Invalid(rules) => broken(ended, record.ok_or("no record")?, rules),
             Expect::RightOr(rules) => {
                 let record = record.ok_or("no record")?;
-                let report_text = |_| match is_complete(record) && is_warned(record, rules) {
+                let warned = |_| match is_complete(record) && is_warned(record, rules) {
                     true => Ok(()),
                     false => self.right(ended, record),
                 };
-                broken(ended, record, rules).or_else(report_text)
+                broken(ended, record, rules).or_else(warned)
             }
             Expect::Fails(words) => {
                 if record.is_some_and(is_valid) {
@@ -210,7 +210,7 @@ impl Row {
         // were lost with a connection, whose calls were sent again; those after the timeout.
         let again = *stats.counters.get("retransmits").unwrap_or(&0);
         let beyond = self.other_count + again + sum(|op| op.open_count);
-        let passed = self.report_text.replies_of_run.load(Ordering::Relaxed);
+        let passed = self.state.replies_of_run.load(Ordering::Relaxed);
         println!(
             "{}: {counted} in the record, {passed} passed by, {again} again",
             self.name

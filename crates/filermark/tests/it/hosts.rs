@@ -37,17 +37,17 @@ fn run(hosts: &Hosts, clients: &str, args: &[&str]) -> Output {
 }
 
 /// The report on each host, as JSON, and the exit code.
-fn report_text(hosts: &Hosts, clients: &str, args: &[&str]) -> (Vec<Value>, Option<i32>) {
+fn host_rows(hosts: &Hosts, clients: &str, args: &[&str]) -> (Vec<Value>, Option<i32>) {
     let args = [args, &["--json"]].concat();
     let done = run(hosts, clients, &args);
     let value: Value =
         serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{e}: {done:?}"));
-    let report_text = value["hosts"].as_array().expect("hosts").clone();
-    (report_text, done.status.code())
+    let rows = value["hosts"].as_array().expect("hosts").clone();
+    (rows, done.status.code())
 }
 
-pub(crate) fn states(report_text: &[Value]) -> Vec<&str> {
-    report_text
+pub(crate) fn states(rows: &[Value]) -> Vec<&str> {
+    rows
         .iter()
         .map(|h| h["state"].as_str().unwrap_or(""))
         .collect()
@@ -68,12 +68,12 @@ fn three_hosts_get_the_program_and_a_second_time_there_is_nothing_to_do() {
     let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(3) else { return };
     let start = Instant::now();
-    let (reported_once, code) = report_text(&hosts, "h1 h2 h3", &["install"]);
+    let (reported_once, code) = host_rows(&hosts, "h1 h2 h3", &["install"]);
     let once = start.elapsed();
     assert_eq!(states(&reported_once), ["done"; 3], "{reported_once:?}");
     assert_eq!(code, Some(0));
     let start = Instant::now();
-    let (reported_again, code) = report_text(&hosts, "h1 h2 h3", &["install"]);
+    let (reported_again, code) = host_rows(&hosts, "h1 h2 h3", &["install"]);
     eprintln!("install: {once:.2?}, again: {:.2?}", start.elapsed());
     assert_eq!(
         states(&reported_again),
@@ -105,8 +105,8 @@ fn hosts_that_cannot_have_it_are_reported_each_with_its_reason() {
         "mkdir -p /mnt/own/it; echo netmist >/mnt/own/it/filermark",
     );
     let args = ["install", "-o", "EXEC_PATH=/mnt/own/it/filermark"];
-    let (report_text, code) = report_text(&hosts, "h1 h2 h3 h4", &args);
-    assert_eq!(states(&report_text), ["failed"; 4], "{report_text:?}");
+    let (rows, code) = host_rows(&hosts, "h1 h2 h3 h4", &args);
+    assert_eq!(states(&rows), ["failed"; 4], "{rows:?}");
     assert_eq!(code, Some(1));
     let reasons = [
         ["host key of h1 differs from the known one", "ssh-keygen -"],
@@ -117,7 +117,7 @@ fn hosts_that_cannot_have_it_are_reported_each_with_its_reason() {
         ["No space left on device", "free space there"],
         ["is not Filermark", "EXEC_PATH"],
     ];
-    for (host, words) in report_text.iter().zip(reasons) {
+    for (host, words) in rows.iter().zip(reasons) {
         for word in words {
             assert!(detail(host).contains(word), "{word:?}: {host}");
         }
@@ -147,7 +147,7 @@ fn a_host_that_asks_for_a_password_gets_the_key() {
     let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(2) else { return };
     hosts.ask_password("h2").expect("no key any more");
-    let (looked, code) = report_text(&hosts, "h1 h2", &["keys"]);
+    let (looked, code) = host_rows(&hosts, "h1 h2", &["keys"]);
     assert_eq!(states(&looked), ["nothing", "planned"], "{looked:?}");
     assert_eq!(code, Some(0));
     assert!(detail(&looked[1]).contains("ssh-copy-id -i "), "{looked:?}");
@@ -178,7 +178,7 @@ fn a_host_that_asks_for_a_password_gets_the_key() {
         "stat -c %a ~/.ssh ~/.ssh/authorized_keys; ls ~/.ssh",
     );
     assert_eq!(modes, "700\n600\nauthorized_keys");
-    let (again, _) = report_text(&hosts, "h1 h2", &["keys"]);
+    let (again, _) = host_rows(&hosts, "h1 h2", &["keys"]);
     assert_eq!(states(&again), ["nothing"; 2], "{again:?}");
     hosts.wait_clean(SOON).expect("no session is left");
 }
@@ -268,10 +268,10 @@ fn an_agent_of_this_host_is_stopped_too() {
 fn stop_ends_the_agents_of_the_run_and_no_others() {
     let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(2) else { return };
-    assert_eq!(report_text(&hosts, "h1 h2", &["install"]).1, Some(0));
+    assert_eq!(host_rows(&hosts, "h1 h2", &["install"]).1, Some(0));
     let mut mine = Agent::on(&hosts, "h1", "mine");
     let mut other = Agent::on(&hosts, "h1", "other");
-    let (stopped, code) = report_text(&hosts, "h1 h2", &["stop", "-s", "mine"]);
+    let (stopped, code) = host_rows(&hosts, "h1 h2", &["stop", "-s", "mine"]);
     assert_eq!(states(&stopped), ["done", "nothing"], "{stopped:?}");
     assert!(
         detail(&stopped[0]).starts_with("ended process "),
@@ -283,12 +283,12 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
     let left = agents(&hosts, "h1");
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(left[0].ends_with("--run other"), "{left:?}");
-    let (again, _) = report_text(&hosts, "h1 h2", &["stop", "-s", "mine"]);
+    let (again, _) = host_rows(&hosts, "h1 h2", &["stop", "-s", "mine"]);
     assert_eq!(states(&again), ["nothing"; 2]);
 
     // If the program is missing there, a shell reports the agents, and ends none.
     output_text(&hosts, "h1", "rm -r ~/.cache/filermark");
-    let (looked, code) = report_text(&hosts, "h1", &["stop", "-s", "other"]);
+    let (looked, code) = host_rows(&hosts, "h1", &["stop", "-s", "other"]);
     assert_eq!(states(&looked), ["failed"], "{looked:?}");
     assert!(
         detail(&looked[0]).contains("`filermark install -r RC`"),
@@ -296,8 +296,8 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
     );
     assert_eq!(code, Some(1));
     // An agent whose program was removed is also found.
-    assert_eq!(report_text(&hosts, "h1", &["install"]).1, Some(0));
-    let (stopped, _) = report_text(&hosts, "h1", &["stop", "-s", "other"]);
+    assert_eq!(host_rows(&hosts, "h1", &["install"]).1, Some(0));
+    let (stopped, _) = host_rows(&hosts, "h1", &["stop", "-s", "other"]);
     assert_eq!(states(&stopped), ["done"], "{stopped:?}");
     other.wait();
     hosts.wait_clean(SOON).expect("nothing is left");

@@ -72,8 +72,8 @@ fn a_second_run_is_refused_here_and_on_another_host() {
     assert_refused(&kept, &host_name());
     // The file set belongs to the first run: the message has no command that removes it.
     let end = kept.record().end.expect("an end");
-    let report_text = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
-    assert!(report_text.is_none(), "{report_text:?}");
+    let warnings = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    assert!(warnings.is_none(), "{warnings:?}");
     let output_text = format!("{}{}", kept.stdout, kept.stderr);
     assert!(!output_text.contains("filermark stop"), "{output_text}");
     let other = on_another_host(&sweep).fail(1);

@@ -38,9 +38,9 @@ fn calls(ended: &Ended) -> Vec<ScriptRecord> {
 
 fn warnings(ended: &Ended) -> Vec<String> {
     let record = ended.record();
-    let report_text = record.run_findings().filter(|f| f.rule == Rule::Script);
+    let findings = record.run_findings().filter(|f| f.rule == Rule::Script);
     // On a busy host a call may start late.
-    report_text
+    findings
         .filter(|f| !f.message.contains("after its event"))
         .map(|f| {
             assert_eq!(f.severity, Severity::Warning);
@@ -57,8 +57,8 @@ fn is_there(pid: &str) -> bool {
 }
 
 fn pids(sweep: &Sweep) -> Vec<String> {
-    let report_text = std::fs::read_to_string(sweep.dir().join("pids")).expect("the program ran");
-    report_text.lines().map(str::to_owned).collect()
+    let text = std::fs::read_to_string(sweep.dir().join("pids")).expect("the program ran");
+    text.lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn any_program_runs_while_run_does() {
         .set("PRIME_MON_ARGS", "1000");
     let ended = sweep.succeed();
     let calls = calls(&ended);
-    let report_text: Vec<_> = calls.iter().map(|c| (&*c.script, &*c.argument)).collect();
-    assert_eq!(report_text, [("sleep", "RUN"), ("sleep", "RUN")]);
+    let actual: Vec<_> = calls.iter().map(|c| (&*c.script, &*c.argument)).collect();
+    assert_eq!(actual, [("sleep", "RUN"), ("sleep", "RUN")]);
     let record = ended.record();
     let runs = record.phases.iter().filter(|p| p.phase == Phase::Run);
     for ((number, call), run) in (1..).zip(&calls).zip(runs) {
@@ -81,8 +81,8 @@ fn any_program_runs_while_run_does() {
         assert!(call.at >= run.began, "{call:?} before {run:?}");
     }
     assert!(warnings(&ended).is_empty(), "{:?}", warnings(&ended));
-    let report_text = filermark(sweep.dir(), &["verify", "result"]);
-    assert_eq!(report_text.status.code(), Some(0), "{report_text:?}");
+    let output = filermark(sweep.dir(), &["verify", "result"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
 /// A run whose RUN is ended as soon as the program has reached a condition.
@@ -98,8 +98,8 @@ fn interrupted_when(sweep: &Sweep, what: &str, so: impl Fn() -> bool) -> Ended {
 
 /// Whether the program has written this number of lines to a file of the run's directory.
 fn has_lines(sweep: &Sweep, name: &str, count: usize) -> bool {
-    let report_text = std::fs::read_to_string(sweep.dir().join(name)).unwrap_or_default();
-    report_text.matches('\n').count() >= count
+    let text = std::fs::read_to_string(sweep.dir().join(name)).unwrap_or_default();
+    text.matches('\n').count() >= count
 }
 
 #[test]
@@ -156,11 +156,11 @@ fn monitors_that_fail_are_reported_with_exit_code_and_first_words() {
     assert_eq!(warnings(&stubborn), [wanted]);
     // Cannot be started.
     let absent = null_sweep().set("PRIME_MON_SCRIPT", "no-such-program-here");
-    let report_text = warnings(&absent.succeed());
-    assert_eq!(report_text.len(), 1, "{report_text:?}");
+    let findings = warnings(&absent.succeed());
+    assert_eq!(findings.len(), 1, "{findings:?}");
     assert!(
-        report_text[0].contains("cannot be started"),
-        "{report_text:?}"
+        findings[0].contains("cannot be started"),
+        "{findings:?}"
     );
 }
 
@@ -220,9 +220,9 @@ fn the_phase_mode_gets_every_phase_in_order() {
             }
         }
     }
-    let report_text =
+    let printed =
         std::fs::read_to_string(sweep.dir().join("calls")).expect("the script was called");
-    assert_eq!(report_text.lines().collect::<Vec<_>>(), wanted);
+    assert_eq!(printed.lines().collect::<Vec<_>>(), wanted);
     let output_text = ended.file("sfsmon");
     assert_eq!(
         output_text.matches("received").count(),
@@ -237,8 +237,8 @@ fn the_phase_mode_gets_every_phase_in_order() {
     assert_eq!(calls[4].argument, "RUN begin");
     assert_eq!(calls[4].output, "received RUN begin\n");
     assert!(warnings(&ended).is_empty());
-    let report_text = filermark(sweep.dir(), &["verify", "result"]);
-    assert_eq!(report_text.status.code(), Some(0), "{report_text:?}");
+    let actual = filermark(sweep.dir(), &["verify", "result"]);
+    assert_eq!(actual.status.code(), Some(0), "{actual:?}");
 }
 
 #[test]
@@ -249,9 +249,9 @@ fn a_call_of_a_phase_that_does_not_end_is_ended() {
         .set("PRIME_MON_MODE", "phases")
         .set("SCRIPT_LIMIT_S", 1);
     let ended = sweep.succeed();
-    let report_text = warnings(&ended);
+    let findings = warnings(&ended);
     let wanted = "PRIME_MON_SCRIPT mon.sh: took longer than 1 s and was ended (load point 1)";
-    assert_eq!(report_text, [wanted]);
+    assert_eq!(findings, [wanted]);
     let pids = pids(&sweep);
     // For every call, the script and the program that it started, if they got that far in that
     // second.

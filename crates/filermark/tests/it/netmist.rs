@@ -77,9 +77,9 @@ fn kept_files_are_removed_by_the_command_in_the_finding() {
     let record = dir.path().join("result/kept.run.jsonl");
     let record = filermark_results::read_record(&record).expect("a record");
     let findings = record.end.expect("an end").findings;
-    let report_text = findings.iter().find(|f| f.message.contains("KEEP=on"));
-    let report_text = &report_text.expect("what stays").message;
-    let command = report_text.split('`').nth(1).expect("a command");
+    let warnings = findings.iter().find(|f| f.message.contains("KEEP=on"));
+    let actual = &warnings.expect("what stays").message;
+    let command = actual.split('`').nth(1).expect("a command");
     let words = command.strip_prefix("filermark ").expect("the program");
     let ended = std::process::Command::new("sh")
         .args(["-c", &format!("\"$0\" {words}"), crate::sweep::PROGRAM])
@@ -162,8 +162,8 @@ fn mistakes_end_with_code_2_and_their_places() {
         &["netmist", "-k", "-g", "here", "--suffix", "absent"],
     );
     assert_eq!(output.status.code(), Some(0));
-    let report_text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(report_text.contains("nothing to do"), "{report_text}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("nothing to do"), "{text}");
 }
 
 #[test]

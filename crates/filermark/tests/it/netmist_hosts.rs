@@ -44,7 +44,7 @@ impl<'h> Netmist<'h> {
     }
 
     /// The report on each host, and the exit code.
-    fn report_text(&self, words: &str) -> (Vec<Value>, Option<i32>) {
+    fn host_rows(&self, words: &str) -> (Vec<Value>, Option<i32>) {
         let done = self.run(&format!("{words} --json"));
         let value: Value =
             serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{e}: {done:?}"));
@@ -61,8 +61,8 @@ fn d_installs_on_the_clients_of_the_token_file_and_nowhere_else() {
     let Some(hosts) = hosts(3) else { return };
     let netmist = Netmist::new(&hosts, &HOSTS);
     for state in ["done", "nothing"] {
-        let (report_text, code) = netmist.report_text("-D");
-        assert_eq!(states(&report_text), [state; 2], "{report_text:?}");
+        let (rows, code) = netmist.host_rows("-D");
+        assert_eq!(states(&rows), [state; 2], "{rows:?}");
         assert_eq!(code, Some(0));
     }
     for host in HOSTS {
@@ -83,39 +83,39 @@ fn y_chooses_how_the_clients_are_reached() {
     let Some(hosts) = hosts(2) else { return };
     let six = HOSTS.map(Hosts::name_of_ipv6);
     let by_six = Netmist::new(&hosts, &[&six[0], &six[1]]);
-    let (report_text, code) = by_six.report_text("-y 6 -D");
+    let (rows, code) = by_six.host_rows("-y 6 -D");
     assert_eq!(
-        (states(&report_text), code),
+        (states(&rows), code),
         (vec!["done"; 2], Some(0)),
-        "{report_text:?}"
+        "{rows:?}"
     );
     let by_four = Netmist::new(&hosts, &HOSTS);
-    let (report_text, code) = by_four.report_text("-y 4 -D");
+    let (rows, code) = by_four.host_rows("-y 4 -D");
     assert_eq!(
-        (states(&report_text), code),
+        (states(&rows), code),
         (vec!["nothing"; 2], Some(0)),
-        "{report_text:?}"
+        "{rows:?}"
     );
     for (netmist, words) in [(&by_six, "-y 4 -D"), (&by_four, "-y 6 -D")] {
-        let (report_text, code) = netmist.report_text(words);
+        let (rows, code) = netmist.host_rows(words);
         assert_eq!(
-            states(&report_text),
+            states(&rows),
             ["failed"; 2],
-            "{words}: {report_text:?}"
+            "{words}: {rows:?}"
         );
         assert_eq!(code, Some(1));
-        assert!(!detail(&report_text[0]).is_empty());
+        assert!(!detail(&rows[0]).is_empty());
     }
     // A run, too: the agents' link is the SSH session.
     let short = "-y 6 -d 1 -O 20 -N --exact-time -t 1 -w 0 -o FILE_SIZE=8k -o DIR_COUNT=2 -o FILES_PER_DIR=3 -o STALL_PCNT_MAX=100";
     let done = by_six.run(short);
-    let report_text = String::from_utf8_lossy(&done.stderr);
+    let rows = String::from_utf8_lossy(&done.stderr);
     assert!(
         by_six.dir.path().join("result/netmist.run.jsonl").exists(),
-        "{report_text}"
+        "{rows}"
     );
     let host = format!("Host: {}", six[1]);
-    assert!(report_text.contains(&host), "{report_text}");
+    assert!(rows.contains(&host), "{rows}");
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
@@ -130,18 +130,18 @@ fn k_ends_what_is_left_on_the_clients_and_with_force_what_was_kept() {
     let _turn = beside_others();
     let Some(hosts) = hosts(2) else { return };
     let netmist = Netmist::new(&hosts, &HOSTS);
-    assert_eq!(netmist.report_text("-D").1, Some(0));
+    assert_eq!(netmist.host_rows("-D").1, Some(0));
     let mut mine = Agent::on(&hosts, "h2", "netmist");
     let mut other = Agent::on(&hosts, "h2", "other");
-    let (report_text, code) = netmist.report_text("-k");
+    let (rows, code) = netmist.host_rows("-k");
     assert_eq!(
-        (states(&report_text), code),
+        (states(&rows), code),
         (vec!["nothing", "done"], Some(0)),
-        "{report_text:?}"
+        "{rows:?}"
     );
     assert!(
-        detail(&report_text[1]).starts_with("ended process "),
-        "{report_text:?}"
+        detail(&rows[1]).starts_with("ended process "),
+        "{rows:?}"
     );
     assert!(mine.wait().success());
     let alive = agents(&hosts, "h2");
@@ -173,7 +173,7 @@ fn k_ends_what_is_left_on_the_clients_and_with_force_what_was_kept() {
 
 /// The agent of the other run is ended like by its own run.
 fn hosts_end(other: &mut Agent, netmist: &Netmist<'_>) {
-    let (report_text, _) = netmist.report_text("-k --suffix other");
-    assert_eq!(states(&report_text), ["nothing", "done"], "{report_text:?}");
+    let (rows, _) = netmist.host_rows("-k --suffix other");
+    assert_eq!(states(&rows), ["nothing", "done"], "{rows:?}");
     other.wait();
 }

@@ -97,14 +97,14 @@ fn a_converted_benchmark_runs_from_a_converted_rc_file() {
     );
     let output_text = refused(dir, &["workload", "check", "benchmarks.xml"]);
     assert!(output_text.contains("filermark import"), "{output_text}");
-    for (file, new, report_text) in [
+    for (file, new, expected) in [
         ("benchmarks.xml", "new.toml", "CLIENT_MEM=1g has no place"),
         ("old_rc", "new_rc", "old_rc:1:1: RSH=rsh is left out"),
     ] {
         let output = filermark(dir, &["import", file, "-o", new]);
         assert!(output.status.success(), "{}", stderr_text(&output));
         assert!(
-            stderr_text(&output).contains(report_text),
+            stderr_text(&output).contains(expected),
             "{}",
             stderr_text(&output)
         );

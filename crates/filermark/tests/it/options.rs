@@ -36,12 +36,12 @@ fn a_classical_rc_file_is_run() {
     assert_eq!(record.points.len(), 2);
     let stats = record.points[1].measured().expect("measured");
     assert!((stats.window_ns as f64 / 1e9 - 1.0).abs() < 0.01);
-    let report_text: Vec<&str> = record.run_findings().map(|f| f.message.as_str()).collect();
+    let findings: Vec<&str> = record.run_findings().map(|f| f.message.as_str()).collect();
     assert!(
-        report_text
+        findings
             .iter()
             .any(|m| m.contains("not standard: RUNTIME=1")),
-        "{report_text:?}"
+        "{findings:?}"
     );
     assert!(
         ended.stderr.contains("not standard: RUNTIME=1"),

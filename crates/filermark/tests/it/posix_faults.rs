@@ -97,13 +97,13 @@ fn injected_errors_are_counted_and_the_tree_goes_afterwards() {
     let stats = point.stats.as_ref().expect("figures");
     let stat = stats.op(Op::Stat).expect("in the mix");
     assert!(stat.error_count > 10, "{}", stat.error_count);
-    let report_text: u64 = stats
+    let actual: u64 = stats
         .errors
         .iter()
         .filter(|(what, _)| what.starts_with("stat: ") && what.contains("EIO"))
         .map(|(_, count)| count)
         .sum();
-    assert_eq!(report_text, stat.error_count, "{:?}", stats.errors);
+    assert_eq!(actual, stat.error_count, "{:?}", stats.errors);
     assert_eq!(left_behind(faulty.backing(), &before), [""; 0]);
 }
 
@@ -225,12 +225,12 @@ fn a_mount_that_vanishes_is_reported_and_nothing_is_made_in_its_place() {
     ended.assert_sanitized();
     assert!(ended.elapsed < TIME_LIMIT, "{:?}", ended.elapsed);
     let end = ended.record().end.expect("an end");
-    let report_text = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
-    let report_text = report_text.expect("it says so");
+    let warnings = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    let actual = warnings.expect("it says so");
     assert!(
-        report_text.message.contains("unmounted"),
+        actual.message.contains("unmounted"),
         "{}",
-        report_text.message
+        actual.message
     );
     assert!(tree(place.host()).is_empty());
 }

@@ -64,8 +64,8 @@ impl PreflightOutput {
         for word in words {
             assert!(sentence.contains(word), "no {word:?} in: {sentence}");
         }
-        let report_text = check["command"].as_str().unwrap_or("");
-        assert!(report_text.contains(command), "no {command:?} in: {check}");
+        let actual = check["command"].as_str().unwrap_or("");
+        assert!(actual.contains(command), "no {command:?} in: {check}");
     }
 
     fn hosts(&self) -> Vec<&str> {
@@ -84,15 +84,15 @@ fn this_host_alone_needs_no_ssh() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions::default()).expect("the embedded server");
     let sweep = Sweep::on(&server);
-    let report_text = PreflightOutput::by(&sweep);
-    assert_eq!(report_text.ended.code, 0, "{:#?}", report_text.checks);
-    assert_eq!(report_text.hosts()[0], "prime");
-    let client = report_text.hosts()[1];
+    let actual = PreflightOutput::by(&sweep);
+    assert_eq!(actual.ended.code, 0, "{:#?}", actual.checks);
+    assert_eq!(actual.hosts()[0], "prime");
+    let client = actual.hosts()[1];
     for what in ["name", "version", "server", "mount", "memory", "files"] {
-        report_text.assert(client, what, "ok");
+        actual.assert(client, what, "ok");
     }
-    assert!(report_text.of(client, "ssh").is_empty());
-    report_text.assert("all", "space", "ok");
+    assert!(actual.of(client, "ssh").is_empty());
+    actual.assert("all", "space", "ok");
     let text = sweep.clone().command("preflight").run();
     assert_eq!(text.code, 0, "{}", text.stdout);
     assert!(!text.stdout.contains('\x1b'), "no colours in a file");
@@ -113,14 +113,14 @@ fn a_server_that_does_not_let_us_in_is_reported() {
         ..ServerOptions::default()
     });
     let server = server.expect("the embedded server");
-    let report_text = PreflightOutput::by(&Sweep::on(&server));
-    let client = report_text.hosts()[1];
-    report_text.assert(client, "server", "ok");
-    report_text.assert_fails(client, "mount", &["/export"], "showmount");
+    let preflight = PreflightOutput::by(&Sweep::on(&server));
+    let client = preflight.hosts()[1];
+    preflight.assert(client, "server", "ok");
+    preflight.assert_fails(client, "mount", &["/export"], "showmount");
     let gone = Sweep::on(&server).set("NFS_PORT", 1);
     drop(server);
-    let report_text = PreflightOutput::by(&gone);
-    report_text.assert_fails(client, "server", &["refused"], "rpcinfo");
+    let checks = PreflightOutput::by(&gone);
+    checks.assert_fails(client, "server", &["refused"], "rpcinfo");
 }
 
 #[test]
@@ -129,13 +129,13 @@ fn three_hosts_and_their_filer_are_ready() {
     let Some(field) = Field::with_ganesha(3) else {
         return;
     };
-    let report_text = PreflightOutput::by(&field.sweep("h1 h2 h3"));
-    assert_eq!(report_text.hosts(), ["prime", "h1", "h2", "h3", "all"]);
+    let preflight = PreflightOutput::by(&field.sweep("h1 h2 h3"));
+    assert_eq!(preflight.hosts(), ["prime", "h1", "h2", "h3", "all"]);
     for host in ["h1", "h2", "h3"] {
         for what in ["name", "ssh", "version", "clock", "server", "mount"] {
-            report_text.assert(host, what, "ok");
+            preflight.assert(host, what, "ok");
         }
-        let host_is = report_text.of(host, "host")[0]["sentence"]
+        let host_is = preflight.of(host, "host")[0]["sentence"]
             .as_str()
             .unwrap();
         assert!(
@@ -143,7 +143,7 @@ fn three_hosts_and_their_filer_are_ready() {
             "{host_is}"
         );
     }
-    assert_eq!(report_text.ended.code, 0, "{:#?}", report_text.checks);
+    assert_eq!(preflight.ended.code, 0, "{:#?}", preflight.checks);
     field.assert_clean();
 }
 
@@ -157,30 +157,30 @@ fn failed_hosts_are_reported_with_what_fixes_them_and_the_others_continue() {
     field.hosts.wrong_host_key("h3").expect("another key");
     field.hosts.cut("h4").expect("cut");
     let sweep = field.sweep("h1 h2 h3 h4").set("START_TIMEOUT", 20);
-    let report_text = PreflightOutput::by(&sweep.into_rc());
+    let preflight = PreflightOutput::by(&sweep.into_rc());
     for what in ["name", "ssh", "version", "server", "mount"] {
-        report_text.assert("h1", what, "ok");
+        preflight.assert("h1", what, "ok");
     }
-    let rc = report_text.of("h2", "ssh")[0]["command"]
+    let rc = preflight.of("h2", "ssh")[0]["command"]
         .as_str()
         .unwrap_or("");
     assert!(
         rc.starts_with("filermark keys -r /") && rc.ends_with("/sfs_rc"),
         "{rc}"
     );
-    report_text.assert_fails("h2", "ssh", &["without a password"], "filermark keys");
-    report_text.assert_fails("h3", "ssh", &["host key", "differs"], "ssh-keygen");
-    report_text.assert_fails("h4", "ssh", &["cannot be reached"], "");
+    preflight.assert_fails("h2", "ssh", &["without a password"], "filermark keys");
+    preflight.assert_fails("h3", "ssh", &["host key", "differs"], "ssh-keygen");
+    preflight.assert_fails("h4", "ssh", &["cannot be reached"], "");
     for host in ["h2", "h3", "h4"] {
         assert!(
-            report_text.of(host, "agent").is_empty(),
+            preflight.of(host, "agent").is_empty(),
             "it is not tried again"
         );
     }
     assert!(
-        report_text.ended.elapsed < Duration::from_secs(40),
+        preflight.ended.elapsed < Duration::from_secs(40),
         "{:?}",
-        report_text.ended.elapsed
+        preflight.ended.elapsed
     );
     field.hosts.fix("h4").expect("fix");
     field.assert_clean();
@@ -201,10 +201,10 @@ fn a_program_that_is_missing_is_reported_with_the_command_that_brings_it() {
         .set("INSTALL", "on")
         .run();
     assert_eq!(installed.code, 0, "{}", installed.stderr);
-    let report_text = PreflightOutput::by(&sweep);
-    report_text.assert("h1", "version", "ok");
-    report_text.assert("h2", "ssh", "ok");
-    report_text.assert_fails("h2", "agent", &["missing there"], "filermark install");
+    let checks = PreflightOutput::by(&sweep);
+    checks.assert("h1", "version", "ok");
+    checks.assert("h2", "ssh", "ok");
+    checks.assert_fails("h2", "agent", &["missing there"], "filermark install");
     assert!(field.new_files("h2").is_empty(), "preflight brings nothing");
     field.assert_clean();
 }
@@ -227,16 +227,16 @@ fn a_client_that_sees_another_file_system_is_reported() {
     let _turn = beside_others();
     let Some(field) = one_apart() else { return };
     let sweep = field.composite("VDA", &shared()).set("SPACE_CHECK", "off");
-    let report_text = PreflightOutput::by(&sweep);
-    report_text.assert("h2", "same", "ok");
-    report_text.assert("h3", "same", "warning");
+    let preflight = PreflightOutput::by(&sweep);
+    preflight.assert("h2", "same", "ok");
+    preflight.assert("h3", "same", "warning");
     for host in ["h1", "h2", "h3"] {
-        report_text.assert(host, "mount", "ok");
+        preflight.assert(host, "mount", "ok");
     }
     field.assert_clean();
     // That is an error if all use one tree.
-    let report_text = PreflightOutput::by(&sweep.set("SHARING_MODE", 1));
-    report_text.assert_fails("h3", "same", &["share one tree"], "");
+    let checks = PreflightOutput::by(&sweep.set("SHARING_MODE", 1));
+    checks.assert_fails("h3", "same", &["share one tree"], "");
     field.assert_clean();
 }
 
@@ -260,16 +260,16 @@ fn a_directory_that_is_missing_full_or_read_only_is_reported() {
     let mounts = ["h1", "h2", "h3"]
         .map(|h| format!("{h}:/mnt/own/d"))
         .join(" ");
-    let report_text =
+    let preflight =
         PreflightOutput::by(&field.composite("VDA", &mounts).set("SPACE_CHECK", "off"));
-    report_text.assert_fails("h1", "mount", &["/mnt/own/d", "No space left"], "");
-    report_text.assert_fails(
+    preflight.assert_fails("h1", "mount", &["/mnt/own/d", "No space left"], "");
+    preflight.assert_fails(
         "h2",
         "mount",
         &["Read-only"],
         "mount -o remount,rw /mnt/own/d",
     );
-    report_text.assert_fails("h3", "mount", &["/mnt/own/d", "mounted on this client"], "");
+    preflight.assert_fails("h3", "mount", &["/mnt/own/d", "mounted on this client"], "");
     assert_eq!(field.below("h1", "/mnt/own/d"), ["/full"]);
     field
         .hosts
@@ -302,11 +302,11 @@ fn a_host_that_freezes_is_reported_and_another_removes_its_probe_file() {
     let Some(field) = one_apart() else { return };
     let started = while_a_probe_lies_there(&field);
     field.hosts.freeze("h1").expect("freeze");
-    let report_text = PreflightOutput::of_ended(started.wait());
+    let preflight = PreflightOutput::of_ended(started.wait());
     assert_eq!(field.below("h2", Hosts::SHARED), [""; 0]);
-    report_text.assert_fails("h1", "agent", &["no message"], "");
-    report_text.assert("h2", "same", "ok");
-    report_text.assert("h3", "mount", "ok");
+    preflight.assert_fails("h1", "agent", &["no message"], "");
+    preflight.assert("h2", "same", "ok");
+    preflight.assert("h3", "mount", "ok");
     field.hosts.thaw("h1").expect("thaw");
     field.assert_clean_within(ALONE_MAX);
 }
@@ -344,11 +344,11 @@ fn a_program_that_may_not_use_low_ports_is_reported_with_what_to_type() {
     let sweep = Sweep::on(&server).set("RESVPORT", "on");
     PreflightOutput::by(&sweep).assert("localhost", "ports", "ok");
     let front = ["setpriv", "--bounding-set", "-net_bind_service"];
-    let report_text = PreflightOutput::by(&sweep.clone().through(front));
+    let preflight = PreflightOutput::by(&sweep.clone().through(front));
     let words = ["RESVPORT=on", "source ports below 1024"];
     let command = "sudo setcap cap_net_bind_service=+ep ";
-    report_text.assert_fails("localhost", "ports", &words, command);
+    preflight.assert_fails("localhost", "ports", &words, command);
     // Without the option they are not reported.
-    let report_text = PreflightOutput::by(&sweep.unset("RESVPORT").through(front));
-    assert!(report_text.of("localhost", "ports").is_empty());
+    let checks = PreflightOutput::by(&sweep.unset("RESVPORT").through(front));
+    assert!(checks.of("localhost", "ports").is_empty());
 }

@@ -32,13 +32,13 @@ fn a_time_without_replies_is_reported_with_client_begin_and_length() {
     let end_ns = silence.start_ns + silence.length_ns;
     assert!(end_ns <= RUNTIME * 1_000_000_000, "{silence:?}");
     let client = &ended.record().run.plan.clients[0].name;
-    let report_text = format!(
+    let text = format!(
         "client {client}: no reply for {:.1} s while operations were in flight, from {:.1} s",
         silence.length_ns as f64 / 1e9,
         silence.start_ns as f64 / 1e9
     );
     assert!(
-        finding.message.starts_with(&report_text),
+        finding.message.starts_with(&text),
         "{}",
         finding.message
     );

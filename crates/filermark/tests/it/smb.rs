@@ -108,8 +108,8 @@ pub fn assert_secret(ended: &Ended) {
     }
     for file in files_below(&ended.path("")) {
         let bytes = std::fs::read(&file).unwrap_or_default();
-        let report_text = String::from_utf8_lossy(&bytes).contains(Samba::PASSWORD);
-        assert!(!report_text, "the password is in {}", file.display());
+        let printed = String::from_utf8_lossy(&bytes).contains(Samba::PASSWORD);
+        assert!(!printed, "the password is in {}", file.display());
     }
 }
 

@@ -106,15 +106,15 @@ fn no_byte_on_the_way_to_an_agent_has_the_password() {
     let sweep = sweep.set("SSH_COMMAND", ssh.display()).into_rc();
     let ended = sweep.run();
     assert_results(&ended);
-    let report_text = messages(&sweep.dir().join("to_agent"), Deframer::of_prime());
+    let actual = messages(&sweep.dir().join("to_agent"), Deframer::of_prime());
     let output_text = messages(&sweep.dir().join("from_agent"), Deframer::of_agent());
     let sealed = br#""password":{"key":"#;
     assert!(
-        report_text
+        actual
             .windows(sealed.len())
             .any(|window| window == sealed)
     );
-    assert_unseen(&report_text, "what the agent received");
+    assert_unseen(&actual, "what the agent received");
     assert_unseen(&output_text, "what the agent sent");
 }
 
@@ -198,19 +198,19 @@ fn not_validated(sweep: &Sweep) -> Vec<String> {
     let ended = sweep.clone().command("validate").run();
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let json = sweep.clone().command("validate").arg("--json").run().json();
-    let report_text = json["not_validated"].as_array().expect("a list").iter();
-    let report_text: Vec<_> = report_text
+    let value = json["not_validated"].as_array().expect("a list").iter();
+    let actual: Vec<_> = value
         .map(|t| t.as_str().expect("a sentence").to_owned())
         .collect();
     for text in [ended.stdout.clone(), ended.file("sfsval")] {
-        for one in &report_text {
+        for one in &actual {
             assert!(
                 text.contains(&format!("not validated: {one}\n")),
                 "{one}: {text}"
             );
         }
     }
-    report_text
+    actual
 }
 
 /// A client that cannot be reached and one whose share is missing do not prevent the validation of
@@ -241,9 +241,9 @@ fn a_client_that_cannot_be_validated_does_not_affect_others() {
         .set("LAUNCHER", "local")
         .set("MNT_POINTS", format!("{missing} {second}"));
     for (sweep, failed, validated) in [(unreachable, "absent", "localhost"), (absent, "c1", "c2")] {
-        let report_text = not_validated(&sweep);
-        assert_eq!(report_text.len(), 1, "{report_text:?}");
-        assert!(report_text[0].contains(failed), "{report_text:?}");
+        let actual = not_validated(&sweep);
+        assert_eq!(actual.len(), 1, "{actual:?}");
+        assert!(actual[0].contains(failed), "{actual:?}");
         let text = sweep.result("sfsval.s");
         let text = std::fs::read_to_string(&text).expect("sfsval");
         assert!(text.contains(&format!("On client {validated}\n")), "{text}");
@@ -261,7 +261,7 @@ fn after_a_refused_log_in_each_client_that_is_left_out_is_reported() {
         .set("CLIENTS", "c1 c2 c3")
         .set("LAUNCHER", "local")
         .set("MNT_POINTS", share_each(&samba, 6));
-    let report_text = not_validated(&sweep);
+    let actual = not_validated(&sweep);
     let failed = samba
         .logons()
         .into_iter()
@@ -269,17 +269,17 @@ fn after_a_refused_log_in_each_client_that_is_left_out_is_reported() {
         .count();
     assert_eq!(failed, 2, "one for each of two commands");
     assert!(
-        report_text[0].contains("STATUS_LOGON_FAILURE"),
-        "{report_text:?}"
+        actual[0].contains("STATUS_LOGON_FAILURE"),
+        "{actual:?}"
     );
     for client in ["c2", "c3"] {
         let start = format!("client {client}: ");
-        let left_out = report_text.iter().filter(|t| t.starts_with(&start));
+        let left_out = actual.iter().filter(|t| t.starts_with(&start));
         let why = "not tried, since the server has refused the user at client c1: ";
         assert_eq!(
             left_out.filter(|t| t.contains(why)).count(),
             1,
-            "{report_text:?}"
+            "{actual:?}"
         );
     }
 }

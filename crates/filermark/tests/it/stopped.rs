@@ -172,21 +172,21 @@ fn what_a_run_that_was_interrupted_twice_left_is_as_its_record_makes_it() {
     assert_eq!(ended.record().end, None, "it left at once");
     let verify = || {
         let record = sweep.result("s.run.jsonl");
-        let report_text = Command::new(PROGRAM).arg("verify").arg(record).output();
-        String::from_utf8(report_text.expect("verify").stdout).expect("text")
+        let actual = Command::new(PROGRAM).arg("verify").arg(record).output();
+        String::from_utf8(actual.expect("verify").stdout).expect("text")
     };
-    let report_text = verify();
-    let faults: Vec<&str> = report_text
+    let outcome = verify();
+    let faults: Vec<&str> = outcome
         .lines()
         .filter(|l| l.starts_with("FAIL"))
         .collect();
     assert!(
         matches!(faults[..], [fault] if fault.contains("s.run.jsonl: has no end")),
-        "{report_text}"
+        "{outcome}"
     );
     for name in ["sfsres.s", "s.html"] {
         let line = format!("ok    {name}: as s.run.jsonl made it when load point ");
-        assert!(report_text.contains(&line), "{name}: {report_text}");
+        assert!(outcome.contains(&line), "{name}: {outcome}");
     }
     // Changes are still found.
     let page = sweep.result("s.html");
@@ -194,10 +194,10 @@ fn what_a_run_that_was_interrupted_twice_left_is_as_its_record_makes_it() {
         .expect("the page")
         .replacen("100", "999", 1);
     std::fs::write(&page, changed).expect("written");
-    let report_text = verify();
+    let shown = verify();
     assert!(
-        report_text.contains("FAIL  s.html: not as"),
-        "{report_text}"
+        shown.contains("FAIL  s.html: not as"),
+        "{shown}"
     );
     wait_until_empty(&server);
 }
@@ -288,30 +288,30 @@ fn stop_removes_what_a_run_of_this_plan_left_and_nothing_else() {
             .command("stop")
             .set("CLIENTS", "localhost")
     };
-    let report_text = stop(kept.clone()).fail(1);
+    let output = stop(kept.clone()).fail(1);
     assert!(
-        report_text.stdout.contains("FAILED") && report_text.stdout.contains("KEEP=on"),
+        output.stdout.contains("FAILED") && output.stdout.contains("KEEP=on"),
         "{}",
-        report_text.stdout
+        output.stdout
     );
-    let command = report_text.stdout.split('`').nth(1).expect("a command");
+    let command = output.stdout.split('`').nth(1).expect("a command");
     assert!(
         command.starts_with("filermark stop ")
             && command.ends_with(&format!("-s {suffix} --force")),
         "{command}"
     );
-    let report_text = stop(kept.clone().set("KEEP", "off")).fail(1);
+    let result = stop(kept.clone().set("KEEP", "off")).fail(1);
     assert!(
-        report_text.stdout.contains("it belongs to run") && report_text.stdout.contains("--force"),
+        result.stdout.contains("it belongs to run") && result.stdout.contains("--force"),
         "{}",
-        report_text.stdout
+        result.stdout
     );
     assert_eq!(Peek::into(&server).tree("").len(), left, "untouched");
-    let report_text = stop(kept.set("KEEP", "off").arg("--force")).succeed();
+    let ended = stop(kept.set("KEEP", "off").arg("--force")).succeed();
     assert!(
-        report_text.stdout.contains("removed "),
+        ended.stdout.contains("removed "),
         "{}",
-        report_text.stdout
+        ended.stdout
     );
     assert_empty(&server);
 }
@@ -514,24 +514,24 @@ fn a_condition_on_free_space_that_cannot_be_queried_is_reported_as_useless() {
     let sweep = Sweep::short()
         .set("DRIVER", "null")
         .set("STOP_IF", "free<5%");
-    let report_text = "STOP_IF: a condition on free space cannot be evaluated at client ";
+    let actual = "STOP_IF: a condition on free space cannot be evaluated at client ";
     let ended = sweep.run();
     let record = ended.record();
     let findings = &record.end.as_ref().expect("an end").findings;
     let found = findings
         .iter()
-        .filter(|f| f.message.starts_with(report_text));
+        .filter(|f| f.message.starts_with(actual));
     let rules: Vec<Rule> = found.map(|f| f.rule).collect();
     assert_eq!(rules, [Rule::Lacking], "once: {findings:?}");
     assert_eq!(
-        ended.stderr.matches(report_text).count(),
+        ended.stderr.matches(actual).count(),
         1,
         "{}",
         ended.stderr
     );
     let before = sweep.elsewhere().command("preflight").run();
     let output_text = format!("{}{}", before.stdout, before.stderr);
-    assert!(output_text.contains(report_text), "{output_text}");
+    assert!(output_text.contains(actual), "{output_text}");
 }
 
 #[test]

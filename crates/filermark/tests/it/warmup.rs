@@ -33,8 +33,8 @@ fn assert_consistent(ended: &Ended, limit_seconds: u64) -> Result<(), String> {
     assert_numbered(ended, (warmup.length_ns / SECOND) as i64);
     let is_reported = point.findings.iter().any(|f| f.rule == Rule::WarmupLimit);
     assert_eq!(is_reported, !warmup.steady, "{:?}", point.findings);
-    let report_text = ended.stderr.matches("the load is steady").count();
-    assert_eq!(report_text, usize::from(warmup.steady), "{}", ended.stderr);
+    let text = ended.stderr.matches("the load is steady").count();
+    assert_eq!(text, usize::from(warmup.steady), "{}", ended.stderr);
     match warmup.steady {
         true => Ok(()),
         false => Err(format!("{warmup:?}")),

@@ -181,7 +181,7 @@ pub(super) fn achieved(case: &Case<'_>) -> Option<Finding> {
                 format!("below {own} %: {why}"),
             )
         }
-        true => (Severity::Invalid, own, format!("limit {own} %")),
+        true => (Severity::Invalid, own, format!("below {own} %")),
         false if counts && pcnt < usual => {
             let why = format!("below {usual} %, and not below the {own} % of this run");
             (Severity::Note, usual, why)

@@ -97,8 +97,8 @@ pub(super) fn row(
     request: Option<Request>,
     answer: Answer,
 ) -> Row {
-    let report_text = Arc::new(ProxyState::default());
-    let own = Arc::clone(&report_text);
+    let actual = Arc::new(ProxyState::default());
+    let own = Arc::clone(&actual);
     let mut memory = Memory::default();
     let script = move |passing: &ProxiedMessage<'_>| {
         let mut message = passing.message.to_vec();
@@ -146,7 +146,7 @@ pub(super) fn row(
         begins,
         expect,
         sweep,
-        report_text,
+        actual,
         only_in_run: &[Op::QueryFile, Op::QueryPath, Op::QueryFs, Op::QuerySecurity],
         other_count: OTHER_COUNT,
         proxy: Box::new(proxy),
