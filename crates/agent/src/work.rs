@@ -562,7 +562,7 @@ impl PreparedRun {
                     if !report.not_ours.is_empty() {
                         let place = mount.below(&self.claim.dir_name);
                         left.push(Leftover::ours(format!(
-                            "{place}: it holds what is not this run's (named beside) and stays \
+                            "{place}: it holds what is not this run's (listed) and remains \
                              until that is gone"
                         )));
                     }

@@ -321,14 +321,12 @@ impl FileCollector<'_> {
         if known {
             return Ok(());
         }
-        if guess(&name, self.options.reports) == Role::Rc {
-            let record = RECORD.name("SUFFIX");
-            let what = format!("an rc file; give a run record ({record}) or a submission");
-            return Err(ArchiveError::at(path, what));
-        }
         let document = parse_submission(&bytes).map_err(|e| {
             let record = RECORD.name("SUFFIX");
-            let what = format!("neither a run record ({record}) nor a submission: {e}");
+            let what = match guess(&name, self.options.reports) {
+                Role::Rc => format!("an rc file; give a run record ({record}) or a submission"),
+                _ => format!("neither a run record ({record}) nor a submission: {e}"),
+            };
             ArchiveError::at(path, what)
         })?;
         let folder = folder_of(path);
@@ -393,8 +391,9 @@ impl FileCollector<'_> {
             }
             let Some(path) = self.find_named(name, folder, sum) else {
                 self.forceable_fault(format!(
-                    "{}: names {name}, which was not found (links are not followed)",
-                    of.display()
+                    "{}: names {name}, which was not found in {} (links are not followed)",
+                    of.display(),
+                    folder.display()
                 ));
                 continue;
             };

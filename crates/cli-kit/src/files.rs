@@ -32,7 +32,7 @@ pub fn read_named(folder: &Path, name: &str, len_max: u64) -> Result<Vec<u8>, St
     let is_bare = Path::new(name).file_name().is_some_and(|n| n == name);
     if !is_bare {
         return Err(format!(
-            "\"{name}\": such a file lies beside the submission, without a folder in its name"
+            "\"{name}\": such a file must be in the folder of the submission, without a folder in its name"
         ));
     }
     let path = folder.join(name);

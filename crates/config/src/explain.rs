@@ -45,8 +45,8 @@ fn write_all(out: &mut String, plan: &RunPlan, launch: &LaunchPlan) -> std::fmt:
     let fileset = match (plan.fileset.reuse, plan.fileset.keep) {
         (true, false) => "grown from point to point, removed at the end",
         (true, true) => "grown from point to point, kept at the end (KEEP)",
-        (false, false) => "made anew for every point, removed after it",
-        (false, true) => "made anew for every point, the last one kept (KEEP)",
+        (false, false) => "created again for every point, removed after it",
+        (false, true) => "created again for every point, the last one kept (KEEP)",
     };
     writeln!(out, "File set    {fileset}")?;
     monitor(out, plan)?;
@@ -87,7 +87,7 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     }
     let pacing = match plan.pacing.mode {
         PacingMode::Closed => "closed (one operation at a time per proc)",
-        PacingMode::Open => "open (the rate is kept whatever the server does)",
+        PacingMode::Open => "open (the rate does not depend on the server)",
     };
     writeln!(out, "Pacing      {pacing}, seed {}", plan.seed)?;
     let warmup = duration(plan.phases.warmup);

@@ -22,7 +22,7 @@ pub(crate) fn memory_note(plan: &RunPlan) -> Option<Finding> {
     let fits: Vec<(&LoadPoint, u64)> = sets.filter(|(_, bytes)| *bytes <= memory).collect();
     let largest = fits.iter().map(|(_, bytes)| *bytes).max()?;
     let message = format!(
-        "the working set of {} of {} load points fits into the server's memory (at most {} of SERVER_MEMORY={}): the server may answer from its memory there, whatever the speed of its disks",
+        "the working set of {} of {} load points fits into the server's memory (at most {} of SERVER_MEMORY={}): the server may answer from its memory there, independent of its disks",
         fits.len(),
         plan.points.len(),
         Bytes(largest),

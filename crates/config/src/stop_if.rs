@@ -50,7 +50,8 @@ pub(crate) fn stop_if(r: &mut Reading<'_>) -> Vec<StopCondition> {
 
 /// One condition, or what to try.
 fn condition(text: &str) -> Result<StopCondition, &'static str> {
-    const FORM: &str = "a figure and its limit are missing, or '<' and '>' are exchanged";
+    const FORM: &str =
+        "a figure and its limit are missing, or '<' is used instead of '>', or the reverse";
     let (figure, rest) = text.split_once(['>', '<']).ok_or(FORM)?;
     let is_below = text.as_bytes().get(figure.len()) == Some(&b'<');
     let (limit, seconds) = match rest.split_once(" for ") {
@@ -97,7 +98,7 @@ fn seconds_of(text: &str) -> Result<u32, &'static str> {
         .ok_or("after 'for' write whole seconds from 1s to 3600s")
 }
 
-const ERRORS: &str = "errors needs a share from 0% to below 100%";
+const ERRORS: &str = "errors> needs a share from 0% to below 100%";
 const FREE: &str = "free needs a share from 0% to below 100%";
 
 fn percent_of(text: &str) -> Option<f64> {

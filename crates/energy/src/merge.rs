@@ -333,7 +333,7 @@ fn warnings(merged: &Merged, runs: &[(PathBuf, MergedRun)]) -> Vec<String> {
     for (a, b) in &merged.overlaps {
         let (a, b) = (name(*a), name(*b));
         warnings.push(format!(
-            "runs {a} and {b} ran at the same time: their power cannot be separated"
+            "runs {a} and {b} overlap: their power cannot be separated"
         ));
     }
     if merged.outside > 0 {

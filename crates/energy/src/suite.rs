@@ -325,7 +325,7 @@ fn changes_since(
     let version = env!("CARGO_PKG_VERSION");
     if record.run.version != version {
         changes.push(format!(
-            "it was begun by version {} of Filermark, and this is {version}",
+            "it was started by version {} of Filermark, and this is {version}",
             record.run.version
         ));
     }

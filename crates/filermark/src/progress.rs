@@ -202,7 +202,7 @@ impl SilenceNotice {
         }
         let left = live::silence_left(seconds);
         Some(format!(
-            "no reply for {seconds} s{open}; if the server stays silent, the run gives up in {left}; Ctrl-C ends"
+            "no reply for {seconds} s{open}; if the server does not answer, the run ends in {left}; Ctrl-C ends"
         ))
     }
 }
@@ -256,7 +256,7 @@ mod tests {
         let output_text = (0..5).filter_map(|_| receive(0)).last().expect("a line");
         assert_eq!(
             output_text,
-            "no reply for 5 s; if the server stays silent, the run gives up in 1:55; Ctrl-C ends"
+            "no reply for 5 s; if the server does not answer, the run ends in 1:55; Ctrl-C ends"
         );
     }
 

@@ -115,10 +115,9 @@ pub const UNCOMMITTED_WRITES: &str = "uncommitted_writes";
 pub(crate) mod shared {
     use super::{CHECKED_BYTES, CounterDecl, EARLY_EOFS, UNDECIDED_BYTES, VERIFY_ERRORS};
 
-    pub(crate) const RECONNECTS: CounterDecl =
-        CounterDecl::new("reconnects", "Connections made anew after the first time.")
-            .warns("connections were lost and made again")
-            .explains_shortfall(1);
+    pub(crate) const RECONNECTS: CounterDecl = CounterDecl::new("reconnects", "Reconnects.")
+        .warns("connections were lost and made again")
+        .explains_shortfall(1);
     pub(crate) const CONNECT_FAILURES: CounterDecl = CounterDecl::new(
         "connect_failures",
         "Attempts to connect, or to set a session up, that failed.",
@@ -126,9 +125,9 @@ pub(crate) mod shared {
     .explains_shortfall(2);
     pub(crate) const TIMEOUTS: CounterDecl = CounterDecl::new(
         "timeouts",
-        "Times that a connection was given up because a reply was late.",
+        "Times that a connection was closed because a reply was late.",
     )
-    .warns("times a reply was so late that its connection was given up")
+    .warns("times a reply was so late that its connection was closed")
     .explains_shortfall(4);
     pub(crate) const STREAM_ERRORS: CounterDecl = CounterDecl::new(
         "stream_errors",
@@ -145,9 +144,9 @@ pub(crate) mod shared {
     );
     pub(crate) const SHORT_READS: CounterDecl = CounterDecl::new(
         "short_reads",
-        "Reads that returned less than was asked, before the end of the file.",
+        "Reads that returned less than requested, before the end of the file.",
     )
-    .notes("reads that returned less than asked, and were continued");
+    .notes("reads that returned less than requested, and were continued");
     pub(crate) const SHORT_WRITES: CounterDecl =
         CounterDecl::new("short_writes", "Writes that took less than was sent.")
             .notes("writes that took less than offered, and were continued");

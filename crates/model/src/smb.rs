@@ -37,7 +37,7 @@ pub struct SmbPlan {
     pub biod_max_writes: u32,
     /// How procs share connections.
     pub connections: Connections,
-    /// How long a reply may take before its connection is given up, in milliseconds
+    /// How long a reply may take before its connection is closed, in milliseconds
     /// (RPC_TIMEOUT_MS).
     pub reply_timeout_ms: u32,
     /// Longest wait for a connection or a session, in milliseconds (CONNECT_TIMEOUT_MS).

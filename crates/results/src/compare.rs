@@ -104,7 +104,7 @@ pub enum CompareError {
         started: Timestamp,
     },
     /// The work differs, and the comparison is not forced.
-    #[error("{after} did other work than {before}: {}; --force compares what can be matched", listed(.fields))]
+    #[error("{after} did different work than {before}: {}; --force compares what can be matched", listed(.fields))]
     OtherWork {
         /// The base.
         before: String,

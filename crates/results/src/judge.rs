@@ -112,7 +112,7 @@ fn background(case: &Case<'_>) -> Option<Finding> {
     let name = &work.components.get(c.component as usize)?.workload.name;
     let errors: u64 = c.ops.iter().map(|o| o.error_count).sum();
     let message = format!(
-        "the background workload {name} completed {} operations and failed in {errors}, of {} planned: the background load was not that of the benchmark",
+        "the background workload {name} completed {} of {} planned operations; {errors} failed: the background load was not that of the benchmark",
         c.success_count(),
         c.wanted_count
     );

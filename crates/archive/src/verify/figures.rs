@@ -36,7 +36,8 @@ fn check_complete(run: &Run<'_>, verification: &mut Verification) {
     let mut faults: Vec<String> = run.record.cut.iter().cloned().collect();
     if run.record.end.is_none() {
         faults.push(
-            "has no end: the run was cut or still goes on, or the record was truncated".into(),
+            "has no end: the run was cut or is still in progress, or the record was truncated"
+                .into(),
         );
     }
     faults.extend(restart_faults(run));

@@ -50,8 +50,8 @@ fn files(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     let fileset = match (plan.fileset.reuse, plan.fileset.keep) {
         (true, false) => "kept from point to point, removed at the end",
         (true, true) => "kept from point to point, and at the end (KEEP)",
-        (false, false) => "made anew for every point, removed after it",
-        (false, true) => "made anew for every point, the last one kept (KEEP)",
+        (false, false) => "created again for every point, removed after it",
+        (false, true) => "created again for every point, the last one kept (KEEP)",
     };
     let mut more = String::new();
     if plan.fileset.sharing {

@@ -98,7 +98,7 @@ fn counts<'a>(
     match counts.len() <= len {
         true => Ok(counts),
         false => {
-            let message = format!("{} counts where a server has {len} at most", counts.len());
+            let message = format!("{} counts; {len} at most are expected", counts.len());
             Err(Wrong::at(number, message, cut))
         }
     }

@@ -276,7 +276,7 @@ fn what_is_wrong_is_reported_with_its_line() {
         ),
         (
             format!("proc3 99 {}\n", "1 ".repeat(99)),
-            "s:1:1: 99 counts where a server has 22 at most",
+            "s:1:1: 99 counts; 22 at most are expected",
         ),
         ("proc3 22\n".into(), "s:1:1: 'proc3 22' has 0 counts"),
         (

@@ -155,7 +155,7 @@ parameters! {
     RPC_TIMEOUT_MS: u32 = p(
         Group::Transport,
         TIMEOUT_MS,
-        "How long a reply may take before its connection is given up",
+        "How long a reply may take before its connection is closed",
     )
     .classic()
     .default("60000")
@@ -295,9 +295,9 @@ parameters! {
     STALL_PCNT_MAX: f64 = p(
         Group::Limits,
         Kind::Real(0.0, 100.0, "percent of RUN"),
-        "Share of RUN that the prime or an agent may stand still; 100: no limit",
+        "Share of RUN that the prime or an agent may be stalled; 100: no limit",
     )
     .default("0.5")
     .standard(StandardValue::Fixed("0.5"))
-    .help("A process stands still when it is stopped, its host is suspended, or it gets no processor for more than 50 ms. What it measured meanwhile is its own delay, not the server's.");
+    .help("A process is stalled when it is stopped, its host is suspended, or it gets no processor for more than 50 ms. What it measured meanwhile is its own delay, not the server's.");
 }

@@ -5,7 +5,7 @@ use filermark_model::Op;
 /// The help.
 pub(super) const MIXFILE_HELP: &str = match std::str::from_utf8(&BYTES) {
     Ok(text) => text,
-    Err(_) => "",
+    Err(_) => panic!("the names of operations are UTF-8"),
 };
 
 const LEN: usize = write(&mut []);
@@ -26,15 +26,15 @@ const fn write(out: &mut [u8]) -> usize {
          `nfsstat -s` and similar tools print may be given instead \
          (docs/src/reference/mix-files.md). Names:",
     );
-    let at = names(out, at, Op::NFS3, false);
+    let at = names(out, at, Op::NFS3, " ", false);
     let at = text(out, at, ". NFS version 2 does not have");
-    let at = names(out, at, Op::NFS3, true);
+    let at = names(out, at, Op::NFS3, ", ", true);
     let at = text(
         out,
         at,
         "; its root and wrcache may have 0% only. With SMB:",
     );
-    let at = names(out, at, Op::SMB, false);
+    let at = names(out, at, Op::SMB, " ", false);
     text(
         out,
         at,
@@ -57,14 +57,21 @@ const fn text(out: &mut [u8], mut at: usize, text: &str) -> usize {
     at
 }
 
-/// Writes the names of operations, each after a space; with `not_in_v2` only those that NFS
-/// version 2 does not have.
-const fn names(out: &mut [u8], mut at: usize, ops: &[Op], not_in_v2: bool) -> usize {
-    let mut next = 0;
+/// Writes the names of operations after a space, with a separator; with `not_in_v2` only those
+/// that NFS version 2 does not have.
+const fn names(
+    out: &mut [u8],
+    mut at: usize,
+    ops: &[Op],
+    separator: &str,
+    not_in_v2: bool,
+) -> usize {
+    let (mut next, mut before) = (0, " ");
     while next < ops.len() {
         if !not_in_v2 || ops[next].nfs2_number().is_none() {
-            at = text(out, at, " ");
+            at = text(out, at, before);
             at = text(out, at, ops[next].name());
+            before = separator;
         }
         next += 1;
     }

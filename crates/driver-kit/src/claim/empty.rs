@@ -32,7 +32,7 @@ const REPEATS_MAX: usize = 8;
 const PASSES_MAX: usize = 200;
 /// The most directories of the layout from one listing: a run makes fewer.
 const DIRS_MAX: usize = 1 << 20;
-const TOO_MANY: &str = "not entered: there are too many directories in this one";
+const TOO_MANY: &str = "not entered: its directory has more directories than a run makes";
 const NOT_ENTERED: &str = "not entered: it has no owner file of this run";
 
 /// The result of emptying a directory.

@@ -341,15 +341,16 @@ impl<T: Entry<CallBase>> Calls<T> {
         some(self.queues[conn as usize].encode)
     }
 
-    /// Marks the call of [`Calls::next_to_encode`] as encoded.
+    /// Marks the call of [`Calls::next_to_encode`] as encoded, and returns it.
     #[inline]
-    pub(super) fn encoded(&mut self, conn: u32, stream_at: u32) {
+    pub(super) fn encoded(&mut self, conn: u32, stream_at: u32) -> Option<u32> {
         let queue = &mut self.queues[conn as usize];
-        if let Some(call) = self.slots.get_mut(queue.encode as usize) {
-            call.stream_at = stream_at;
-            call.encoded = true;
-            queue.encode = call.by_conn.next;
-        }
+        let slot = some(queue.encode)?;
+        let call = &mut self.slots[slot as usize];
+        call.stream_at = stream_at;
+        call.encoded = true;
+        queue.encode = call.by_conn.next;
+        Some(slot)
     }
 
     /// The next call of which a byte has been sent, when `sent_to` bytes (low half) of the

@@ -180,13 +180,12 @@ impl<P: WireProtocol> Stream<P> {
             core.own_bytes(&mut self.protocol, &mut io.send);
             while self.state == State::Up && io.send.len() < CHUNK {
                 let at = self.encoded.wrapping_add(io.send.len() as u32);
-                let next = core.calls().next_to_encode(self.number);
                 if !core.encode_next(self.number, &mut self.protocol, &mut io.send) {
                     break;
                 }
-                core.calls_mut().encoded(self.number, at);
+                let slot = core.calls_mut().encoded(self.number, at);
                 // The wait for the protocol's window does not count for the timeout of the connection.
-                if let (OnLoss::Fail, Some(slot)) = (P::ON_LOSS, next) {
+                if let (OnLoss::Fail, Some(slot)) = (P::ON_LOSS, slot) {
                     let now = core.state().now;
                     core.calls_mut().renew(slot, now);
                 }

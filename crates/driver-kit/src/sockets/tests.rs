@@ -240,6 +240,24 @@ fn a_call_that_waits_for_a_slot_too_long_ends_and_the_connection_stays() {
     assert!(shard.core.incidents.is_empty());
 }
 
+/// A protocol may end queued calls before it encodes one: the timeout is renewed of the call that
+/// was encoded, and no ended call has one.
+#[test]
+fn a_call_that_ends_before_another_one_is_encoded_has_no_timeout() {
+    let peer = Peer::start(2, |_, _| vec![]);
+    let mut shard = open::<false>(&peer, 2).expect("it is accepted");
+    submit(&mut shard, 0..2);
+    shard.core.ends_next = true;
+    shard.flush();
+    assert_eq!(wait(&mut shard, 1)[&0].status, Status::Disconnected);
+    let waiting = |shard: &Shard<Fails>| shard.core.calls.oldest().map(|(slot, _)| slot).collect();
+    let slots: Vec<u32> = waiting(&shard);
+    assert_eq!(slots.len(), 1);
+    assert_eq!(shard.core.calls.get(slots[0]).op, 1);
+    shard.core.fail_call(slots[0], Status::Disconnected);
+    assert_eq!(waiting(&shard), Vec::<u32>::new());
+}
+
 #[test]
 fn a_refused_set_up_is_final_and_reported() {
     let peer = Peer::refusing();

@@ -35,7 +35,8 @@ fn of_file(path: &Path) -> Result<String, ReadFailure> {
     }
     let mode = found.mode() & 0o777;
     if mode & 0o077 != 0 {
-        let fix = format!("change the password if they have, then: chmod 600 {shown}");
+        let fix =
+            format!("change the password if other users may have read it, then: chmod 600 {shown}");
         return Err(bad(format!(
             "others may read or write it (mode {mode:03o}); {fix}"
         )));

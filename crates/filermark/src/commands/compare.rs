@@ -31,7 +31,7 @@ pub fn compare(args: &CompareArgs) -> CommandResult {
     }
     let beside = historical::read(&args.historical)?;
     if sides.len() < 2 && beside.is_none() {
-        let sentence = "one record; name another to compare it with, or show it beside published historical systems: --historical";
+        let sentence = "one record; name another to compare it with, or show it with historical published results: --historical";
         return Err(CommandError::Usage(vec![sentence.into()]));
     }
     let file = args.historical.iter().flatten();

@@ -43,7 +43,7 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is served beside NFSv3 over TCP.
+/// What is served in addition to NFSv3 over TCP.
 const fn also(udp: bool) -> &'static str {
     match udp {
         true => {

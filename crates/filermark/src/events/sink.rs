@@ -124,7 +124,7 @@ impl EventWriter {
         };
         self.is_reported = true;
         Some(format!(
-            "--events {}: {why}; the run goes on without events",
+            "--events {}: {why}; the run continues without events",
             self.name
         ))
     }

@@ -217,7 +217,7 @@ impl ViewState {
             }
             let left = silence_left(seconds);
             line.add(Paint::Bad, format!("server silent for {seconds} s"));
-            line.add(Paint::Plain, format!("; gives up in {left}; Ctrl-C ends"));
+            line.add(Paint::Plain, format!("; ends in {left}; Ctrl-C ends"));
             return line;
         }
         let rate = number(last.success_count as f64, 0);

@@ -120,7 +120,7 @@ fn a_silent_server_is_reported_and_run_does_not_pass_its_end() {
         case.second(0, 0);
     }
     let lines = case.lines(20.0, WIDE).join("\n");
-    let output_text = "server silent for 18 s; gives up in 1:42; Ctrl-C ends";
+    let output_text = "server silent for 18 s; ends in 1:42; Ctrl-C ends";
     assert!(lines.contains(output_text), "{lines}");
     let lines = case.lines(39.0, WIDE).join("\n");
     let over = "0:30 of 0:30, waiting for replies, 0:09";

@@ -150,11 +150,7 @@ fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: O
     let is_there = printed.contains("\nPeak ");
     assert_eq!(is_there, has_peak, "{name}: {printed}");
     let ort_line = format!("\nOverall response time: {ort} (");
-    assert_eq!(
-        printed.contains(&ort_line),
-        has_peak,
-        "{name}: {printed}"
-    );
+    assert_eq!(printed.contains(&ort_line), has_peak, "{name}: {printed}");
 
     let page = html(record, &options).expect(name);
     assert!(

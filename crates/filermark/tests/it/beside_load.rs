@@ -205,11 +205,7 @@ fn the_clock_is_held_against_a_service() {
     let ended = sweep.clone().suffix("one").succeed();
     let events = ended.record().events;
     let actual = |e: &filermark_results::Event| e.message.contains("ms passed here");
-    assert_eq!(
-        events.iter().filter(|e| actual(e)).count(),
-        1,
-        "{events:?}"
-    );
+    assert_eq!(events.iter().filter(|e| actual(e)).count(), 1, "{events:?}");
     assert!(warnings(&ended, Rule::ExternalClock).is_empty());
     service.signal(Signal::INT);
     let service = service.wait();

@@ -100,12 +100,7 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
     assert!(manifest.contains("not a SPEC result"));
 
     let ended = filermark(dir, &["verify", "mine.zip"]);
-    assert_eq!(
-        ended.status.code(),
-        Some(0),
-        "{}",
-        output_text(&ended)
-    );
+    assert_eq!(ended.status.code(), Some(0), "{}", output_text(&ended));
     assert!(
         output_text(&ended).contains("ok    mine.html: as mine.run.jsonl makes it"),
         "{}",
@@ -193,8 +188,7 @@ fn forgeries(dir: &Path, folder: &Path) {
             output_text(&output)
         );
         assert!(
-            output_text(&output)
-                .contains(&format!("FAIL  MANIFEST.sha256: {name} was changed"))
+            output_text(&output).contains(&format!("FAIL  MANIFEST.sha256: {name} was changed"))
         );
         // Without the manifests the figures still show the change.
         for manifest in ["MANIFEST.sha256", "manifest.json"] {
@@ -313,12 +307,7 @@ fn what_cannot_be_packed_or_read_is_reported() {
     );
     fs::write(dir.join("cut.run.jsonl"), &whole[..whole.len() - 30]).expect("a cut one");
     let actual = filermark(dir, &["verify", "cut.run.jsonl"]);
-    assert_eq!(
-        actual.status.code(),
-        Some(1),
-        "{}",
-        output_text(&actual)
-    );
+    assert_eq!(actual.status.code(), Some(1), "{}", output_text(&actual));
     assert!(
         output_text(&actual).contains("was cut and is left out"),
         "{}",
@@ -362,12 +351,7 @@ fn the_record_knows_its_rc_file_and_no_other_is_taken_for_it() {
     let packed = filermark(result, &["bundle", "mine.run.jsonl"]);
     assert!(packed.status.success(), "{}", stderr_text(&packed));
     let output = filermark(result, &["verify", "mine.zip"]);
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{}",
-        output_text(&output)
-    );
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     let line = "ok    sfs_rc: as mine.run.jsonl read it (-r)";
     assert!(
         output_text(&output).contains(line),
@@ -565,12 +549,7 @@ fn slow_the_password_of_a_key_is_asked_for_and_never_shown() {
     };
     let is_signed = || {
         let result = filermark(dir, &["verify", "--key", "k.pub", "mine.zip"]);
-        assert_eq!(
-            result.status.code(),
-            Some(0),
-            "{}",
-            output_text(&result)
-        );
+        assert_eq!(result.status.code(), Some(0), "{}", output_text(&result));
     };
     let (code, text) = run(sign("k.key", &["--password-file", "good"], Some("geheym")));
     assert_eq!(code, Some(0), "{text}");

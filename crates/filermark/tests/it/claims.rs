@@ -25,9 +25,7 @@ fn a_file_set_that_is_kept_is_swept_up_by_the_next_run() {
         .expect("it says so");
     assert!(
         warnings.message.contains("KEEP=on")
-            && warnings
-                .message
-                .contains("127.0.0.1:/export/filermark.s;"),
+            && warnings.message.contains("127.0.0.1:/export/filermark.s;"),
         "{}",
         warnings.message
     );
@@ -132,9 +130,7 @@ fn a_foreign_file_in_our_directory_survives() {
     );
     assert!(ended.stderr.contains("notes.txt"), "{}", ended.stderr);
     // By its whole path, and without a command, which could not help.
-    let notes = warnings
-        .clone()
-        .find(|f| f.message.contains("notes.txt"));
+    let notes = warnings.clone().find(|f| f.message.contains("notes.txt"));
     let notes = &notes.expect("reported").message;
     assert!(
         notes.contains("left behind: 127.0.0.1:/export/filermark.s/notes.txt: not this run's")

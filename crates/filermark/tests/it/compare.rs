@@ -252,10 +252,7 @@ fn runs_of_which_nothing_counts_are_reported_and_not_compared() {
         "verdict: nothing to compare",
         "load point 2 (80 op/s) is INVALID (response-limit) before and INVALID (response-limit) after",
     ] {
-        assert!(
-            output_text.contains(expected),
-            "{expected}: {output_text}"
-        );
+        assert!(output_text.contains(expected), "{expected}: {output_text}");
     }
     assert!(!output_text.contains("over the sweep"), "{output_text}");
 }

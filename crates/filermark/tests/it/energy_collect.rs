@@ -181,10 +181,7 @@ fn compare(switch: &Switch, load: impl FnOnce()) -> String {
             apart * 100.0
         );
         assert!(kernel > 5 << 20, "{kernel} bytes are no load");
-        assert!(
-            apart.abs() < 0.01,
-            "sFlow {actual}, the kernel {kernel}"
-        );
+        assert!(apart.abs() < 0.01, "sFlow {actual}, the kernel {kernel}");
     }
     product
 }

@@ -73,9 +73,7 @@ fn a_sweep_through_a_switch_leaves_an_efficiency_report() {
         sampling: 64,
     };
     let actual: SocketAddr = "127.0.0.1:6343".parse().expect("an address");
-    switch
-        .send_sflow_to(actual, options)
-        .expect("sFlow is on");
+    switch.send_sflow_to(actual, options).expect("sFlow is on");
     let stop = AtomicBool::new(false);
     let (seen, ended) = std::thread::scope(|scope| {
         let watching = scope.spawn(|| watch(&switch, &stop));
@@ -134,10 +132,8 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
         // over both RUNs the errors cancel out.
         assert!(apart.abs() < 0.03, "{apart}");
         assert!(covered > 0.8, "{covered}");
-        (reported_by_all, counted_by_all) = (
-            reported_by_all + actual as f64,
-            counted_by_all + kernel,
-        );
+        (reported_by_all, counted_by_all) =
+            (reported_by_all + actual as f64, counted_by_all + kernel);
     }
     let apart = reported_by_all / counted_by_all - 1.0;
     assert!(apart.abs() < 0.01, "{apart}");
@@ -469,15 +465,12 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     let output_text = std::fs::read_to_string(result.join("sfsmon.one")).expect("sfsmon");
     assert!(output_text.contains("# call 1, "), "{output_text}");
     assert_eq!(
-        output_text.matches("# the run goes on, ").count(),
+        output_text.matches("# the run continues, ").count(),
         2,
         "{output_text}"
     );
     let actual = read.pieces().expect("pieces");
-    assert!(
-        actual.contains("measured in 3 pieces"),
-        "{actual}"
-    );
+    assert!(actual.contains("measured in 3 pieces"), "{actual}");
     let report = filermark(dir.path(), &["report", "result/one.run.jsonl"]);
     let report = String::from_utf8_lossy(&report.stdout).into_owned();
     assert!(report.contains("measured in 3 pieces"), "{report}");

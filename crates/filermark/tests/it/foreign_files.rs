@@ -211,21 +211,15 @@ fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) -> Vec<Strin
         .collect();
     for plant in stay {
         let found = left.iter().find(|message| message.contains(plant));
-        let item =
-            found.unwrap_or_else(|| panic!("{plant} is not named in {left:#?}"));
+        let item = found.unwrap_or_else(|| panic!("{plant} is not named in {left:#?}"));
         assert!(
             item.contains("remove it by hand") && !item.contains("filermark stop -"),
             "{item}"
         );
         // With the host, as an absolute path.
-        let place = item
-            .strip_prefix("left behind: ")
-            .unwrap_or_default();
+        let place = item.strip_prefix("left behind: ").unwrap_or_default();
         let front = place.split(plant.as_str()).next().unwrap_or_default();
-        assert!(
-            front.starts_with("//") || front.contains(":/"),
-            "{item}"
-        );
+        assert!(front.starts_with("//") || front.contains(":/"), "{item}");
     }
     let of_dir = |message: &&String| message.contains("until that is gone");
     let actual = left.iter().find(of_dir).expect("the run's directory");

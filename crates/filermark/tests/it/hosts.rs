@@ -47,8 +47,7 @@ fn host_rows(hosts: &Hosts, clients: &str, args: &[&str]) -> (Vec<Value>, Option
 }
 
 pub(crate) fn states(rows: &[Value]) -> Vec<&str> {
-    rows
-        .iter()
+    rows.iter()
         .map(|h| h["state"].as_str().unwrap_or(""))
         .collect()
 }

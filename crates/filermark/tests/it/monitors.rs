@@ -158,10 +158,7 @@ fn monitors_that_fail_are_reported_with_exit_code_and_first_words() {
     let absent = null_sweep().set("PRIME_MON_SCRIPT", "no-such-program-here");
     let findings = warnings(&absent.succeed());
     assert_eq!(findings.len(), 1, "{findings:?}");
-    assert!(
-        findings[0].contains("cannot be started"),
-        "{findings:?}"
-    );
+    assert!(findings[0].contains("cannot be started"), "{findings:?}");
 }
 
 #[test]

@@ -98,11 +98,7 @@ fn y_chooses_how_the_clients_are_reached() {
     );
     for (netmist, words) in [(&by_six, "-y 4 -D"), (&by_four, "-y 6 -D")] {
         let (rows, code) = netmist.host_rows(words);
-        assert_eq!(
-            states(&rows),
-            ["failed"; 2],
-            "{words}: {rows:?}"
-        );
+        assert_eq!(states(&rows), ["failed"; 2], "{words}: {rows:?}");
         assert_eq!(code, Some(1));
         assert!(!detail(&rows[0]).is_empty());
     }
@@ -139,10 +135,7 @@ fn k_ends_what_is_left_on_the_clients_and_with_force_what_was_kept() {
         (vec!["nothing", "done"], Some(0)),
         "{rows:?}"
     );
-    assert!(
-        detail(&rows[1]).starts_with("ended process "),
-        "{rows:?}"
-    );
+    assert!(detail(&rows[1]).starts_with("ended process "), "{rows:?}");
     assert!(mine.wait().success());
     let alive = agents(&hosts, "h2");
     assert!(

@@ -227,11 +227,7 @@ fn a_mount_that_vanishes_is_reported_and_nothing_is_made_in_its_place() {
     let end = ended.record().end.expect("an end");
     let warnings = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
     let actual = warnings.expect("it says so");
-    assert!(
-        actual.message.contains("unmounted"),
-        "{}",
-        actual.message
-    );
+    assert!(actual.message.contains("unmounted"), "{}", actual.message);
     assert!(tree(place.host()).is_empty());
 }
 

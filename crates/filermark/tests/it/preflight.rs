@@ -135,9 +135,7 @@ fn three_hosts_and_their_filer_are_ready() {
         for what in ["name", "ssh", "version", "clock", "server", "mount"] {
             preflight.assert(host, what, "ok");
         }
-        let host_is = preflight.of(host, "host")[0]["sentence"]
-            .as_str()
-            .unwrap();
+        let host_is = preflight.of(host, "host")[0]["sentence"].as_str().unwrap();
         assert!(
             host_is.starts_with(&format!("host name {host}; 10.77.0.")),
             "{host_is}"
@@ -260,8 +258,7 @@ fn a_directory_that_is_missing_full_or_read_only_is_reported() {
     let mounts = ["h1", "h2", "h3"]
         .map(|h| format!("{h}:/mnt/own/d"))
         .join(" ");
-    let preflight =
-        PreflightOutput::by(&field.composite("VDA", &mounts).set("SPACE_CHECK", "off"));
+    let preflight = PreflightOutput::by(&field.composite("VDA", &mounts).set("SPACE_CHECK", "off"));
     preflight.assert_fails("h1", "mount", &["/mnt/own/d", "No space left"], "");
     preflight.assert_fails(
         "h2",

@@ -37,11 +37,7 @@ fn a_time_without_replies_is_reported_with_client_begin_and_length() {
         silence.length_ns as f64 / 1e9,
         silence.start_ns as f64 / 1e9
     );
-    assert!(
-        finding.message.starts_with(&text),
-        "{}",
-        finding.message
-    );
+    assert!(finding.message.starts_with(&text), "{}", finding.message);
     assert!(ended.file("html").contains("no reply for"));
     // The figures agree with it: an operation took this long.
     let stats = point.stats.as_ref().expect("figures");

@@ -109,11 +109,7 @@ fn no_byte_on_the_way_to_an_agent_has_the_password() {
     let actual = messages(&sweep.dir().join("to_agent"), Deframer::of_prime());
     let output_text = messages(&sweep.dir().join("from_agent"), Deframer::of_agent());
     let sealed = br#""password":{"key":"#;
-    assert!(
-        actual
-            .windows(sealed.len())
-            .any(|window| window == sealed)
-    );
+    assert!(actual.windows(sealed.len()).any(|window| window == sealed));
     assert_unseen(&actual, "what the agent received");
     assert_unseen(&output_text, "what the agent sent");
 }
@@ -268,10 +264,7 @@ fn after_a_refused_log_in_each_client_that_is_left_out_is_reported() {
         .filter(|l| !l.succeeded())
         .count();
     assert_eq!(failed, 2, "one for each of two commands");
-    assert!(
-        actual[0].contains("STATUS_LOGON_FAILURE"),
-        "{actual:?}"
-    );
+    assert!(actual[0].contains("STATUS_LOGON_FAILURE"), "{actual:?}");
     for client in ["c2", "c3"] {
         let start = format!("client {client}: ");
         let left_out = actual.iter().filter(|t| t.starts_with(&start));

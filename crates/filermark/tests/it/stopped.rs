@@ -176,10 +176,7 @@ fn what_a_run_that_was_interrupted_twice_left_is_as_its_record_makes_it() {
         String::from_utf8(actual.expect("verify").stdout).expect("text")
     };
     let outcome = verify();
-    let faults: Vec<&str> = outcome
-        .lines()
-        .filter(|l| l.starts_with("FAIL"))
-        .collect();
+    let faults: Vec<&str> = outcome.lines().filter(|l| l.starts_with("FAIL")).collect();
     assert!(
         matches!(faults[..], [fault] if fault.contains("s.run.jsonl: has no end")),
         "{outcome}"
@@ -195,10 +192,7 @@ fn what_a_run_that_was_interrupted_twice_left_is_as_its_record_makes_it() {
         .replacen("100", "999", 1);
     std::fs::write(&page, changed).expect("written");
     let shown = verify();
-    assert!(
-        shown.contains("FAIL  s.html: not as"),
-        "{shown}"
-    );
+    assert!(shown.contains("FAIL  s.html: not as"), "{shown}");
     wait_until_empty(&server);
 }
 
@@ -308,11 +302,7 @@ fn stop_removes_what_a_run_of_this_plan_left_and_nothing_else() {
     );
     assert_eq!(Peek::into(&server).tree("").len(), left, "untouched");
     let ended = stop(kept.set("KEEP", "off").arg("--force")).succeed();
-    assert!(
-        ended.stdout.contains("removed "),
-        "{}",
-        ended.stdout
-    );
+    assert!(ended.stdout.contains("removed "), "{}", ended.stdout);
     assert_empty(&server);
 }
 
@@ -518,17 +508,10 @@ fn a_condition_on_free_space_that_cannot_be_queried_is_reported_as_useless() {
     let ended = sweep.run();
     let record = ended.record();
     let findings = &record.end.as_ref().expect("an end").findings;
-    let found = findings
-        .iter()
-        .filter(|f| f.message.starts_with(actual));
+    let found = findings.iter().filter(|f| f.message.starts_with(actual));
     let rules: Vec<Rule> = found.map(|f| f.rule).collect();
     assert_eq!(rules, [Rule::Lacking], "once: {findings:?}");
-    assert_eq!(
-        ended.stderr.matches(actual).count(),
-        1,
-        "{}",
-        ended.stderr
-    );
+    assert_eq!(ended.stderr.matches(actual).count(), 1, "{}", ended.stderr);
     let before = sweep.elsewhere().command("preflight").run();
     let output_text = format!("{}{}", before.stdout, before.stderr);
     assert!(output_text.contains(actual), "{output_text}");

@@ -234,7 +234,7 @@ impl LoginRefused<'_> {
             return match with_suffix(key).is_file() {
                 true => HostKey::Exists(key.clone()),
                 false => HostKey::Unfit(format!(
-                    "{0} has no public half beside it; `ssh-keygen -y -f {0} > {0}.pub` makes it",
+                    "{0} has no public key file next to it; `ssh-keygen -y -f {0} > {0}.pub` makes it",
                     shown_path(key, home)
                 )),
             };

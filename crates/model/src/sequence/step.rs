@@ -127,7 +127,7 @@ steps! {
         "OPEN of a file that is not there and goes when it is closed; leads to `Temporary`.";
     Close = "close" => Close, "CLOSE; leads to `Idle`.";
     ReadSequential = "read-sequential" => Read,
-        "READ where the last one of this open ended; begins anew at the end of the file.";
+        "READ where the last one of this open ended; restarts at the end of the file.";
     ReadRandom = "read-random" => Read, "READ anywhere in the file.";
     WriteSequential = "write-sequential" => Write,
         "WRITE where the last one of this open ended: behind the end of the file for the \

@@ -14,7 +14,7 @@ counters! {
         ConnectFailures = shared::CONNECT_FAILURES;
         SessionRenewals = CounterDecl::new(
             "session_renewals",
-            "Times that a session had expired and was proved anew.",
+            "Times that a session had expired and was authenticated again.",
         );
         PendingReplies = CounterDecl::new("pending_replies", "Interim replies (STATUS_PENDING).");
         CreditWaits = CounterDecl::new(
@@ -24,7 +24,7 @@ counters! {
         EarlyEofs = shared::EARLY_EOF_READS;
         OplockBreaks = CounterDecl::new(
             "oplock_breaks",
-            "Oplock and lease breaks that no call had asked for.",
+            "Oplock and lease breaks without a request.",
         );
         StaleReplies = shared::STALE_REPLIES;
         BadSignatures = CounterDecl::new(

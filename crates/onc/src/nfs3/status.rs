@@ -56,7 +56,7 @@ xdr_status! {
         /// Operation not supported.
         Notsupp = 10004 "NFS3ERR_NOTSUPP" "the server does not support this procedure here",
         /// Buffer or request too small.
-        Toosmall = 10005 "NFS3ERR_TOOSMALL" "not even one directory entry fits the reply size that was asked for",
+        Toosmall = 10005 "NFS3ERR_TOOSMALL" "not even one directory entry fits the requested reply size",
         /// The server failed.
         Serverfault = 10006 "NFS3ERR_SERVERFAULT" "the server failed in a way it has no code for; look at its log",
         /// Type not supported.

@@ -156,7 +156,7 @@ fn watch(child: &mut Child, until: CallLimit, signal: &CallSignal) -> ScriptStat
         match child::end_of(child) {
             Ok(Some(ExitKind::Exited(code))) => return ScriptStatus::Exited { code },
             Ok(Some(ExitKind::Signal(number))) => {
-                return failed(format!("was ended by signal {number} from another process"));
+                return failed(format!("was ended by signal {number}"));
             }
             Ok(None) => {}
             Err(e) => return failed(e.to_string()),

@@ -61,7 +61,7 @@ impl MonitorFiles<'_> {
         };
         let begun = opened.and_then(|mut file| {
             if self.earlier_calls.is_some() {
-                writeln!(file, "# the run goes on, {}", Timestamp::now())?;
+                writeln!(file, "# the run continues, {}", Timestamp::now())?;
             }
             Ok(file)
         });

@@ -41,7 +41,7 @@ pub fn phases_chart(record: &RunRecord, fit: ChartWidth) -> Option<String> {
         fit.width(),
         area.bottom + 26.0,
         "Phases of each load point",
-        "The figures stand in the table below.",
+        "The figures are in the table below.",
     );
     let used = |phase: &Phase| record.phases.iter().any(|p| p.phase == *phase);
     let entries: Vec<(String, &str)> = [

@@ -44,7 +44,7 @@ pub(super) fn mix_distance(
     };
     let name = case.plan.benchmark.protocol.op_name(op);
     let message = format!(
-        "{name} made up {actual:.1} % of the operations{whose} instead of {target:.1} %, {off:.2} percentage points off; limit {limit}{remark}"
+        "{name} made up {actual:.1} % of the operations{whose} instead of {target:.1} %, {off:.2} percentage points off (limit {limit}){remark}"
     );
     let standard = case.plan.benchmark.standard.mix_deviation_pcnt_max;
     let source = case.source("MIX_DEVIATION_MAX", limit, standard);

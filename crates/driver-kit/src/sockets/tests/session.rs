@@ -99,6 +99,8 @@ pub(super) struct Core<const AGAIN: bool> {
     ops: Ops<Op>,
     pub(super) slots: Vec<Slot>,
     pub(super) incidents: BTreeMap<String, u64>,
+    /// The next call ends when it is to be encoded, as a call on a file that was lost.
+    pub(super) ends_next: bool,
 }
 
 impl<const AGAIN: bool> Core<AGAIN> {
@@ -109,6 +111,7 @@ impl<const AGAIN: bool> Core<AGAIN> {
             ops: Ops::default(),
             slots: Vec::new(),
             incidents: BTreeMap::new(),
+            ends_next: false,
         }
     }
 
@@ -222,6 +225,11 @@ impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
     }
 
     fn encode_next(&mut self, conn: u32, _state: &mut ConnState, out: &mut Vec<u8>) -> bool {
+        if std::mem::take(&mut self.ends_next)
+            && let Some(slot) = self.calls.next_to_encode(conn)
+        {
+            self.fail_call(slot, Status::Disconnected);
+        }
         let Some(slot) = self.calls.next_to_encode(conn) else {
             return false;
         };

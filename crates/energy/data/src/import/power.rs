@@ -257,7 +257,7 @@ impl TableImport<'_, '_> {
                 let first = !std::mem::replace(&mut self.going_back, true);
                 if first && self.report.back <= EVENTS_MAX {
                     let message = format!(
-                        "{}:{line}: the time goes back from {last} to {at}; rows are dropped until it goes on",
+                        "{}:{line}: the time goes back from {last} to {at}; rows are dropped until it advances",
                         self.path.display()
                     );
                     let source = self.report.source;

@@ -74,7 +74,7 @@ fn overlap(log: &LogData, run: &MergedRun) -> Option<EnergyFinding> {
 /// Runs at the same time as this one.
 pub(super) fn overlapping(names: &[String]) -> EnergyFinding {
     let message = format!(
-        "the run ran at the same time as {}: their power cannot be separated",
+        "the run overlaps with {}: their power cannot be separated",
         list(names)
     );
     finding(EnergyRule::Overlap, Severity::Invalid, message)
@@ -116,7 +116,7 @@ fn ports(log: &LogData, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
     let silent: Vec<String> = silent.collect();
     if !silent.is_empty() {
         let message = format!(
-            "chosen, but without any counters: {}; is it misspelt? Its traffic is missing in all figures",
+            "no counters received for the chosen {}; is it misspelt? Its traffic is missing in all figures",
             list(&silent)
         );
         add(Severity::Invalid, message);
@@ -307,7 +307,7 @@ fn constant_meters(log: &LogData, parts: &Parts) -> Option<EnergyFinding> {
     let names: Vec<String> = stuck.map(|(label, _)| label.clone()).collect();
     (!names.is_empty()).then(|| {
         let message = format!(
-            "{} has the same figure in every sample: does it measure?",
+            "{} has the same figure in every sample: check that it measures",
             list(&names)
         );
         finding(EnergyRule::Data, Severity::Note, message)

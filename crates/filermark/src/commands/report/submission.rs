@@ -109,7 +109,7 @@ fn add_details(
             }
             Err(_) if !folder.join(name).exists() => {
                 let what = format!(
-                    "{name} is not beside the submission: the report has the submission's own figures only"
+                    "{name} is not in the folder of the submission: the report has the submission's own figures only"
                 );
                 extras.remarks.push(what);
             }

@@ -27,7 +27,7 @@ fn disposition(b: &mut Bench<'_>) -> Result<(), Stop> {
         .set(file, &AttributeSet::Delete(true))
         .done("SET_FILE: delete")?;
     same(
-        "QUERY_FILE: goes on close",
+        "QUERY_FILE: is marked for deletion",
         true,
         b.facts(file)?.delete_pending,
     )?;
@@ -73,7 +73,7 @@ fn undone(b: &mut Bench<'_>) -> Result<(), Stop> {
         .set(file, &AttributeSet::Delete(false))
         .done("SET_FILE: do not delete")?;
     same(
-        "QUERY_FILE: goes on close",
+        "QUERY_FILE: is marked for deletion",
         false,
         b.facts(file)?.delete_pending,
     )?;

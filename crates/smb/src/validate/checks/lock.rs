@@ -85,7 +85,7 @@ fn conflict(b: &mut Bench<'_>) -> Result<(), Stop> {
     is_held(other, theirs, &shared, "shared LOCK of a locked range")?;
     other
         .lock(theirs, &exclusive(200, 100))
-        .done("LOCK of the range beside")?;
+        .done("LOCK of the adjacent range")?;
     other
         .lock(theirs, &exclusive(0, 100))
         .done("LOCK of the range before")

@@ -35,7 +35,11 @@ fn size(b: &mut Bench<'_>) -> Result<(), Stop> {
     }
     let facts = b.facts(file)?;
     same("QUERY_FILE: is a directory", false, facts.directory)?;
-    same("QUERY_FILE: goes on close", false, facts.delete_pending)?;
+    same(
+        "QUERY_FILE: is marked for deletion",
+        false,
+        facts.delete_pending,
+    )?;
     same("QUERY_FILE: links", 1, facts.links)
 }
 

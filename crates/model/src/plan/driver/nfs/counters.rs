@@ -15,8 +15,8 @@ counters! {
     NfsCounter {
         Retransmits = c(RETRANSMITS, "Calls sent again with the same xid.")
             .warns("calls were sent again: their reply did not come in time (over UDP: call or reply was lost; each waits UDP_TIMEOUT_MS at least), or their connection was lost");
-        LateReplies = c("late_replies", "UDP: replies to calls that had been given up.")
-            .warns("replies came after their operation had been given up");
+        LateReplies = c("late_replies", "UDP: replies to calls that had timed out.")
+            .warns("replies came after their operation had timed out");
         PortUnreachable = c(
             "port_unreachable",
             "UDP: answers of the network that the server cannot be reached, or that nothing listens on its port.",
@@ -56,17 +56,17 @@ counters! {
         .warns("COMMITs of what was written, or WRITEs of lost data, were refused or not answered; the data goes into the next COMMIT of its file");
         LessStable = c(
             "less_stable",
-            "WRITE replies that were less stable than FILE_SYNC, which was asked for.",
+            "WRITE replies that were less stable than FILE_SYNC, which was requested.",
         )
-        .warns("WRITE replies were less stable than FILE_SYNC, which was asked for, against RFC 1813 (section 3.3.7); a COMMIT followed");
+        .warns("WRITE replies were less stable than FILE_SYNC, which was requested, against RFC 1813 (section 3.3.7); a COMMIT followed");
         Timeouts = shared::TIMEOUTS;
         BadReplies = shared::BAD_REPLIES;
         StreamErrors = shared::STREAM_ERRORS;
         ReaddirRestarts = c(
             "readdir_restarts",
-            "Listings begun anew because the cookie was stale.",
+            "Listings restarted because the cookie was stale.",
         )
-        .notes("listings begun anew because the server's cookie was stale");
+        .notes("listings restarted because the server's cookie was stale");
         JukeboxWaits = c("jukebox_waits", "Waits after NFS3ERR_JUKEBOX.")
             .notes("times the server asked to try later (NFS3ERR_JUKEBOX)");
         ShortReads = shared::SHORT_READS;
