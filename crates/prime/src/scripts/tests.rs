@@ -412,7 +412,7 @@ fn a_resumed_run_keeps_the_output_of_earlier_calls() {
             "{output}"
         );
         assert_eq!(
-            output.contains("# the run goes on"),
+            output.contains("# the run continues"),
             earlier_calls.is_some()
         );
         assert!(output.contains(&format!("# call {number}, ")), "{output}");

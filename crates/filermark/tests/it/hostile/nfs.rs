@@ -74,8 +74,8 @@ pub(super) fn row(
     call: Option<Call>,
     answer: Answer,
 ) -> Row {
-    let actual = Arc::new(ProxyState::default());
-    let own = Arc::clone(&actual);
+    let state = Arc::new(ProxyState::default());
+    let own = Arc::clone(&state);
     let mut asked: HashMap<(usize, u32), Asked> = HashMap::new();
     let mut memory = Memory::default();
     let script = move |passing: &ProxiedMessage<'_>| {
@@ -122,7 +122,7 @@ pub(super) fn row(
         begins,
         expect,
         sweep,
-        actual,
+        state,
         only_in_run: &[Op::Access],
         // Only the operation calls ACCESS.
         other_count: 0,

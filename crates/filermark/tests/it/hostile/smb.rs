@@ -100,8 +100,8 @@ pub(super) fn row(
     request: Option<Request>,
     answer: Answer,
 ) -> Row {
-    let actual = Arc::new(ProxyState::default());
-    let own = Arc::clone(&actual);
+    let state = Arc::new(ProxyState::default());
+    let own = Arc::clone(&state);
     let mut memory = Memory::default();
     let script = move |passing: &ProxiedMessage<'_>| {
         let mut message = passing.message.to_vec();
@@ -153,7 +153,7 @@ pub(super) fn row(
         begins,
         expect,
         sweep,
-        actual,
+        state,
         only_in_run: &[Op::QueryFile, Op::QueryPath, Op::QueryFs, Op::QuerySecurity],
         other_count: OTHER_COUNT,
         proxy: Box::new(proxy),
