@@ -231,7 +231,7 @@ mod tests {
         for (name, what) in [
             ("a", "larger"),
             ("link", "a link"),
-            ("../a", "beside"),
+            ("../a", "in the folder of the submission"),
             ("b", "cannot be read"),
         ] {
             let error = read_named(dir.path(), name, 4).expect_err(name);

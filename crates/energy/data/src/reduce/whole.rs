@@ -116,7 +116,7 @@ fn ports(log: &LogData, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
     let silent: Vec<String> = silent.collect();
     if !silent.is_empty() {
         let message = format!(
-            "no counters received for the chosen {}; is it misspelt? Its traffic is missing in all figures",
+            "no counters were received for chosen interfaces: {}; check their names: their traffic is missing in all figures",
             list(&silent)
         );
         add(Severity::Invalid, message);

@@ -37,7 +37,7 @@ fn silent_interfaces_are_not_replaced_by_the_clients_count() {
     );
     let ports = of_rule(&reduced.findings, EnergyRule::Ports);
     assert!(
-        ports[0].message.contains("without any counters: 24"),
+        ports[0].message.contains("for chosen interfaces: 24"),
         "{ports:?}"
     );
 }
