@@ -404,7 +404,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     let output = suite(&[]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
     assert!(
-        stderr_text(&output).contains("begun by version 0.0.1"),
+        stderr_text(&output).contains("started by version 0.0.1"),
         "{}",
         stderr_text(&output)
     );
