@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Printed when the program ends at once, and agents may still run.
-const LEFT: &str = "left at once: what was begun on the clients may stay there";
+const LEFT: &str = "ended at once: processes and files on the clients may remain";
 /// Printed when a program without agents ends at once.
-const LEFT_ALONE: &str = "left at once: what was being written may lack its end";
+const LEFT_ALONE: &str = "ended at once: the file being written may be incomplete";
 /// The signals that are handled.
 const EVERY: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
@@ -64,7 +64,7 @@ pub fn on_interrupt_of_run(
     before_end: fn(),
 ) {
     let left = format!(
-        "left at once: agents that are alone remove what they made, for a minute at most; `{stop_command}` removes what stays"
+        "ended at once; the agents remove their files within a minute, then `{stop_command}` removes the rest"
     );
     let ending = Ending {
         before: before_end,

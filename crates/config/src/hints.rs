@@ -45,7 +45,7 @@ pub(crate) fn benchmark<'a>(name: &str, known: impl Iterator<Item = &'a str>) ->
 /// What to try in place of a parameter that does not exist.
 pub(crate) fn parameter(name: &str) -> String {
     parameter_near(name).unwrap_or_else(|| {
-        "'filermark params' lists all that there are; 'filermark import' makes an rc file \
+        "'filermark params' lists all parameters; 'filermark import' makes an rc file \
          without those of other programs, IGNORE_UNKNOWN=on leaves them out"
             .to_owned()
     })

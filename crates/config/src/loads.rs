@@ -43,7 +43,7 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
             Some(n) if (1..=LOAD_MAX).contains(&n) => loads.push(n),
             _ => r.reports.refuse(
                 given.location.clone(),
-                format!("load '{}' in LOAD is impossible", quoted(word)),
+                format!("load '{}' in LOAD is not valid", quoted(word)),
                 match range_text(word) {
                     Some(hint) => hint,
                     None if is_grouped(word) => {

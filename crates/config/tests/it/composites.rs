@@ -410,9 +410,9 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "LOAD=1.5",
-            "-o LOAD: load '1.5' in LOAD is impossible; give whole numbers from 1 to 1000000000 BUILDs",
+            "-o LOAD: load '1.5' in LOAD is not valid; give whole numbers from 1 to 1000000000 BUILDs",
         ),
-        ("LOAD=0", "-o LOAD: load '0' in LOAD is impossible"),
+        ("LOAD=0", "-o LOAD: load '0' in LOAD is not valid"),
         (
             "LOAD=30000",
             "-o LOAD: 30018 BUILDs take 150090 procs, 5 each; 100000 procs are the most",

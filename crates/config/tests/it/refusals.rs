@@ -32,12 +32,12 @@ fn one_wrong_option_gives_one_message() {
             "BIOD_MAX_READS=33",
             "-o BIOD_MAX_READS: BIOD_MAX_READS=33 is out of bounds; give 0 to 32",
         ),
-        ("LOAD=0", "-o LOAD: load '0' in LOAD is impossible"),
-        ("LOAD=-5", "-o LOAD: load '-5' in LOAD is impossible"),
-        ("LOAD=10.5", "-o LOAD: load '10.5' in LOAD is impossible"),
+        ("LOAD=0", "-o LOAD: load '0' in LOAD is not valid"),
+        ("LOAD=-5", "-o LOAD: load '-5' in LOAD is not valid"),
+        ("LOAD=10.5", "-o LOAD: load '10.5' in LOAD is not valid"),
         (
             "LOAD=9999999999",
-            "-o LOAD: load '9999999999' in LOAD is impossible",
+            "-o LOAD: load '9999999999' in LOAD is not valid",
         ),
         (
             "LOAD=7",

@@ -113,8 +113,8 @@ fn text(verification: &Verification) -> String {
         verification.count(CheckStatus::Skip),
     );
     let end = match verification.ok {
-        true => "nothing is wrong",
-        false => "something is wrong",
+        true => "passed",
+        false => "failed",
     };
     let lines: String = lines.collect();
     format!("{lines}{end}: {ok} ok, {failed} FAIL, {skipped} skip\n")

@@ -103,7 +103,7 @@ fn the_second_ctrl_c_removes_it_too() {
     assert_eq!(terminal.wait().code(), Some(130));
     let lines = terminal.lines();
     assert_gone(&lines);
-    assert_eq!(count(&lines, "left at once"), 1, "{lines:#?}");
+    assert_eq!(count(&lines, "ended at once"), 1, "{lines:#?}");
     assert_eq!(terminal.cursor_column(), 0);
     // The agent detects that, and cleans up before it ends.
     let began = Instant::now();

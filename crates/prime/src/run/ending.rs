@@ -90,14 +90,14 @@ impl Run<'_> {
         if self.options.stop.is_raised() {
             let seconds = (REMOVE_MAX + STOP_MAX).0 / 1_000_000_000;
             return Some(format!(
-                "CLEANUP: removes what was made, in {seconds} s at most; Ctrl-C exits at once, then `{command}` removes the rest"
+                "CLEANUP: removes the files of this run within {seconds} s; Ctrl-C exits at once, then `{command}` removes the rest"
             ));
         }
         has_failed.then(|| {
             // The files are removed first, the directories in a second step.
             let minutes = 2 * (self.cleanup_limit() + MARGIN).0 / 60_000_000_000;
             format!(
-                "CLEANUP: removes what this run has made; it waits for a server that does not answer, {minutes} min at most; Ctrl-C shortens that to a minute"
+                "CLEANUP: removes the files of this run, if there are any; if the server does not answer, it ends after {minutes} min, or a minute after Ctrl-C"
             )
         })
     }
