@@ -69,7 +69,11 @@ fn alone_a_point_below_its_rate_is_reported_in_record_report_csv_and_verify() {
         let verified = filermark(&dir, &["verify", record]);
         let output_text = String::from_utf8_lossy(&verified.stdout).into_owned();
         assert!(verified.status.success(), "{output_text}");
-        match counts && point.is_valid() {
+        // The timers of a virtual machine may be late although its processors are idle: then the
+        // shortfall has another cause, and the point must not count.
+        let is_late = point.findings.iter().any(|f| f.rule == Rule::Lateness);
+        assert!(!(is_late && counts), "{:?}", point.findings);
+        match is_late || (counts && point.is_valid()) {
             true => Ok(()),
             false => Err(format!("{:?}", point.findings)),
         }
