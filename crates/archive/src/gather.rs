@@ -2,6 +2,7 @@
 
 use crate::bundle::{Bundle, Member, read_file, read_record};
 use crate::inputs::{Inputs, is_named};
+use crate::kind::{FileKind, TO_PACK, Wanted, refusal};
 use crate::name::{SIGNATURE_END, check_name};
 use crate::page::is_of_other;
 use crate::role::{RC_NAME, guess};
@@ -33,6 +34,8 @@ pub struct CollectOptions {
     pub force: bool,
     /// Further rows of the table of outputs: the reports, which another crate makes.
     pub reports: &'static [Output],
+    /// The input of the command, for messages; without it that of `bundle`.
+    pub wanted: Option<&'static Wanted>,
 }
 
 /// The result of [`gather`].
@@ -120,14 +123,15 @@ impl FileCollector<'_> {
     }
 
     fn collect_argument(&mut self, path: &Path) {
-        let found = match fs::metadata(path) {
-            Err(e) => Err(ArchiveError::at(path, format_args!("cannot be read: {e}"))),
-            Ok(kind) if kind.is_dir() => self.add_folder(path),
-            Ok(_) if is_record(path) => self.add_record(path),
-            Ok(_) => self.add_submission(path),
+        let found = match path.is_dir() {
+            true => self.add_folder(path),
+            false if is_record(path) => self.add_record(path),
+            false => self.add_submission(path),
         };
         if let Err(e) = found {
-            self.fault(e.to_string());
+            let wanted = self.options.wanted.unwrap_or(&TO_PACK);
+            let refusal = refusal(path, wanted);
+            self.fault(refusal.map_or_else(|| e.to_string(), |refusal| refusal.to_string()));
         }
     }
 
@@ -323,8 +327,10 @@ impl FileCollector<'_> {
         }
         let document = parse_submission(&bytes).map_err(|e| {
             let record = RECORD.name("SUFFIX");
-            let what = match guess(&name, self.options.reports) {
-                Role::Rc => format!("an rc file; give a run record ({record}) or a submission"),
+            let what = match FileKind::of_bytes(&bytes) {
+                FileKind::Record => format!(
+                    "this is a run record, but its name does not end in .run.jsonl; rename it to {record}"
+                ),
                 _ => format!("neither a run record ({record}) nor a submission: {e}"),
             };
             ArchiveError::at(path, what)

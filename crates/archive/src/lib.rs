@@ -6,11 +6,13 @@
 //! the record: sums, renderings, submissions, findings, totals.
 //!
 //! This crate measures nothing. It makes no reports: the caller passes the rows of the
-//! table of outputs that make them. It reads rc files only to find secrets.
+//! table of outputs that make them. It reads rc files only to find secrets. [`kind`]
+//! recognizes the kind of a file by its content.
 
 mod bundle;
 pub mod gather;
 mod inputs;
+pub mod kind;
 mod manifest;
 mod name;
 mod page;

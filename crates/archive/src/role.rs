@@ -86,7 +86,7 @@ const CSV_HEADER: &[u8] = b"point,requested_ops_per_s,achieved_ops_per_s,";
 const SUMMARY_LEN_MAX: usize = 1 << 20;
 
 /// Whether the first line that is not blank is that of a run record.
-fn is_run_line(bytes: &[u8]) -> bool {
+pub(crate) fn is_run_line(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct LineType {
         r#type: String,
@@ -98,13 +98,13 @@ fn is_run_line(bytes: &[u8]) -> bool {
 }
 
 /// Whether it is XML with the root element of a submission.
-fn is_submission(bytes: &[u8]) -> bool {
+pub(crate) fn is_submission(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     text.trim_ascii_start().starts_with(b"<") && looks_like_submission(bytes)
 }
 
 /// Whether it can be parsed as a summary with load points.
-fn is_summary(bytes: &[u8]) -> bool {
+pub(crate) fn is_summary(bytes: &[u8]) -> bool {
     let text = std::str::from_utf8(bytes).ok();
     let text = text.filter(|text| text.len() <= SUMMARY_LEN_MAX);
     text.is_some_and(|text| parse_sfssum(text).is_ok())

@@ -21,6 +21,7 @@ mod live;
 mod log_copy;
 mod outputs;
 mod progress;
+mod refused;
 mod resolve_args;
 mod stdout;
 

@@ -1,9 +1,13 @@
 //! Resolves the options of a subcommand to a plan.
 
 use crate::cli::SourceArgs;
+use crate::refused::refused;
+use filermark_archive::kind::{RC_FILES, refusal};
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::view::LogWriter;
-use filermark_config::{ConfigError, Resolved, Sources, debug_filter, mount_point_count, resolve};
+use filermark_config::{
+    ConfigError, Resolved, SourceLocation, Sources, debug_filter, mount_point_count, resolve,
+};
 use std::path::Path;
 use tracing_subscriber::EnvFilter;
 
@@ -39,9 +43,19 @@ pub fn resolved_from(args: &SourceArgs, sources: &Sources) -> Result<Resolved, C
     Err(CommandError::Usage(sentences))
 }
 
-/// Resolves, and disables core dumps if the plan has a password.
+/// Resolves, and disables core dumps if the plan has a password. If the rc file is a file of
+/// another kind, that is the only error.
 pub fn guarded_resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
-    let resolved = resolve(sources);
+    let resolved = resolve(sources).map_err(|errors| {
+        let rc = sources.rc.as_ref();
+        match rc.and_then(|rc| refusal(Path::new(&rc.name), &RC_FILES)) {
+            Some(refusal) => {
+                let place = SourceLocation::File(refusal.file);
+                vec![ConfigError::new(place, refusal.kind, refusal.advice)]
+            }
+            None => errors,
+        }
+    });
     let given = |resolved: &Resolved| {
         let password = resolved.plan.driver.password();
         password.is_some_and(filermark_model::secret::Secret::is_given)
@@ -94,7 +108,8 @@ pub fn clients(args: &SourceArgs) -> Result<Resolved, CommandError> {
 
 /// Reads the rc file and the options.
 pub fn sources(args: &SourceArgs) -> Result<Sources, CommandError> {
-    let mut sources = Sources::from_rc(args.rc.as_deref())?;
+    let mut sources = Sources::from_rc(args.rc.as_deref())
+        .map_err(|e| refused(args.rc.as_deref().unwrap_or(Path::new("")), &RC_FILES, e))?;
     for option in &args.options {
         sources.set_option(option)?;
     }

@@ -25,6 +25,7 @@ pub fn bundle(args: &BundleArgs) -> CommandResult {
         with_secrets: args.with_secrets,
         force: args.force,
         reports: filermark_report::OUTPUTS,
+        wanted: None,
     };
     let sign = args.sign.as_deref();
     let key = sign.map(|path| signing_key(path, args.password_file.as_deref()));

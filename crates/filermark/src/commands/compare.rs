@@ -1,7 +1,9 @@
 //! `compare`: two or more run records side by side.
 
 use crate::cli::{CompareArgs, CompareFormat, FailOn};
+use crate::refused::refused as refused_file;
 use crate::{historical, stdout};
+use filermark_archive::kind::RECORDS;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::files::{refuse_inputs, write_whole};
 use filermark_report::{Templates, comparison_html};
@@ -38,11 +40,13 @@ pub fn compare(args: &CompareArgs) -> CommandResult {
     let inputs = sides.iter().flatten().chain(file);
     let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
     refuse_inputs(&args.output, &inputs)?;
-    let read = |path: &PathBuf| filermark_results::read_record(path);
+    let read = |path: &PathBuf| {
+        filermark_results::read_record(path).map_err(|e| refused_file(path, &RECORDS, e))
+    };
     let mut records: Vec<Vec<RunRecord>> = Vec::new();
     for side in &sides {
-        let side: Result<_, _> = side.iter().map(read).collect();
-        records.push(side.map_err(|e| CommandError::Usage(vec![e.to_string()]))?);
+        let side: Result<_, CommandError> = side.iter().map(read).collect();
+        records.push(side?);
     }
     let names = names(&sides);
     let groups: Vec<Group<'_>> = names

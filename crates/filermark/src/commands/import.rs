@@ -2,7 +2,9 @@
 //! diagnostics.
 
 use crate::cli::ImportArgs;
+use crate::refused::refused;
 use crate::stdout;
+use filermark_archive::kind::TO_IMPORT;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::files::{read_limited, refuse_inputs, write_whole};
 use filermark_cli_kit::view::print_stderr_line;
@@ -20,10 +22,10 @@ pub fn import(args: &ImportArgs) -> CommandResult {
     if let Some(out) = &args.output {
         refuse_inputs(out, &[&args.file])?;
     }
-    let usage = |text: String| CommandError::Usage(vec![text]);
-    let bytes = read_limited(&args.file, FILE_BYTES_MAX).map_err(usage)?;
-    let text = String::from_utf8(bytes).map_err(|_| usage(format!("{file}: not UTF-8 text")))?;
-    match convert(&file, &text)? {
+    let refuse = |why: String| refused(&args.file, &TO_IMPORT, why);
+    let bytes = read_limited(&args.file, FILE_BYTES_MAX).map_err(refuse)?;
+    let text = String::from_utf8(bytes).map_err(|_| refuse(format!("{file}: not UTF-8 text")))?;
+    match convert(&file, &text).map_err(|e| refuse(e.to_string()))? {
         ImportOutcome::AsItIs(how) => {
             print_stderr_line(format!("{file} needs no conversion. It is {how}"));
             Ok(ExitCode::SUCCESS)

@@ -1,19 +1,19 @@
 //! `report`: reports in every form, from a run record, a submission or a summary file.
 
-mod input;
 mod output;
 mod submission;
 mod summary_file;
 
 use crate::browser;
 use crate::cli::ReportArgs;
+use crate::refused::refused;
 use crate::{energy, historical, resolve_args, stdout};
+use filermark_archive::kind::{FileKind, TO_REPORT};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::files::refuse_inputs;
 use filermark_report::{CHARTS, Edition, Form, Report, ReportOptions, Templates};
 use filermark_results::files::{write_files, write_proc_logs};
 use filermark_results::{Historical, RunRecord};
-use input::{InputKind, input_kind};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -42,17 +42,17 @@ pub fn report(args: &ReportArgs) -> CommandResult {
         }
     }
     let beside = historical::read(&args.historical)?;
-    match input_kind(input).map_err(|e| CommandError::Usage(vec![e]))? {
-        InputKind::Record => of_record(args, input, &templates, beside.as_ref()),
-        InputKind::Xml | InputKind::Sfssum if beside.is_some() => {
+    match FileKind::of(input) {
+        FileKind::Record => of_record(args, input, &templates, beside.as_ref()),
+        FileKind::Submission | FileKind::Summary if beside.is_some() => {
             let sentence = format!(
                 "{}: --historical can be used with run records only",
                 input.display()
             );
             Err(CommandError::Usage(vec![sentence]))
         }
-        InputKind::Xml => submission::report(args, input, &templates),
-        InputKind::Sfssum => summary_file::report(args, input),
+        FileKind::Submission | FileKind::Xml => submission::report(args, input, &templates),
+        _ => summary_file::report(args, input),
     }
 }
 
@@ -62,9 +62,8 @@ fn of_record(
     templates: &Templates,
     beside: Option<&Historical>,
 ) -> CommandResult {
-    let unreadable =
-        |e: filermark_results::reader::ReadError| CommandError::Usage(vec![e.to_string()]);
-    let record = filermark_results::read_record(input).map_err(unreadable)?;
+    let record = filermark_results::read_record(input);
+    let record = record.map_err(|e| refused(input, &TO_REPORT, e))?;
     if let Some(cut) = &record.cut {
         filermark_cli_kit::stderr_line!("{}: {cut}", input.display());
     }

@@ -2,7 +2,9 @@
 
 use super::sign::verifying_key;
 use crate::cli::VerifyArgs;
+use crate::refused::refused;
 use crate::stdout;
+use filermark_archive::kind::TO_VERIFY;
 use filermark_archive::sign::{self, SIGNATURE_END, VerifyingKey, signature_path};
 use filermark_archive::verify::{CheckStatus, Verification, check_zip};
 use filermark_archive::{Bundle, CollectOptions, Options, gather, is_zip};
@@ -15,8 +17,8 @@ use std::process::ExitCode;
 pub fn verify(args: &VerifyArgs) -> CommandResult {
     let key = args.key.as_deref().map(verifying_key).transpose();
     let key = key.map_err(|why| CommandError::Usage(vec![why]))?;
-    let verification =
-        verify_input(&args.what, key.as_ref()).map_err(|why| CommandError::Usage(vec![why]))?;
+    let verification = verify_input(&args.what, key.as_ref())
+        .map_err(|why| refused(&args.what, &TO_VERIFY, why))?;
     match args.json {
         true => stdout::print_json(&serde_json::to_value(&verification).map_err(CommandError::of)?),
         false => stdout::print(&text(&verification)),
@@ -57,6 +59,7 @@ fn verify_input(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification,
         with_secrets: true,
         force: true,
         reports: filermark_report::OUTPUTS,
+        wanted: Some(&TO_VERIFY),
         ..CollectOptions::default()
     };
     let found = gather(&[path.to_owned()], &all).map_err(|faults| faults.join("; "))?;

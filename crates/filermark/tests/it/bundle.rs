@@ -276,7 +276,10 @@ fn what_cannot_be_packed_or_read_is_reported() {
 
     for (what, words) in [
         ("x.toml", "neither a run record"),
-        ("nothing.zip", "cannot be read"),
+        (
+            "nothing.zip",
+            "there is no such file; give an archive (ZIP)",
+        ),
     ] {
         let output = filermark(dir, &["verify", what]);
         assert_eq!(output.status.code(), Some(2), "{what}");

@@ -147,7 +147,7 @@ fn what_cannot_be_read_is_reported_with_its_line() {
             "cut.xml:1: ",
         ),
         ("noise", "hello\n", "noise:1: not a row of a summary file"),
-        ("empty", "", "empty:1: no load point"),
+        ("empty", "", "empty: the file is empty; give a run record"),
         (
             "bad.jsonl",
             "{\"type\":\"run\",\"schema\":99,\"version\":\"7.0\"}\n",

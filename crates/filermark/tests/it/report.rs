@@ -164,11 +164,13 @@ fn what_is_no_record_is_reported_in_plain_words() {
         output_text("a", b"<?xml version='1.0'?><x/>").contains("a:1: the root element is <x>")
     );
     assert!(output_text("b", b"hello\n").contains("b:1: not a row of a summary file"));
-    assert!(output_text("c", b"\xff\xfe\x00").contains("c:1: not a row of a summary file"));
-    assert!(output_text("d", b"{\"type\":\"nothing\"}\n").contains("d: not a run record"));
+    assert!(output_text("c", b"\xff\xfe\x00").contains("c: this is a binary file; give"));
+    assert!(
+        output_text("d", b"{\"type\":\"nothing\"}\n").contains("a JSON file, and not a run record")
+    );
     let output = filermark(dir.path(), &["report", "-f", "html", "none"]);
     assert!(
-        stderr_text(&output).contains("none: cannot be read"),
+        stderr_text(&output).contains("none: there is no such file; give"),
         "{}",
         stderr_text(&output)
     );

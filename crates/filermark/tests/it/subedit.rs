@@ -357,12 +357,12 @@ fn what_does_not_fit_is_refused_in_plain_words() {
         (
             nothing,
             with(&["example_rc", "sfssum.example"]),
-            "example_rc:3: not a row",
+            "example_rc: this is an rc file; give a summary file",
         ),
         (
             nothing,
             with(&["nothing", "example_rc"]),
-            "nothing: cannot be read",
+            "nothing: there is no such file; give a summary file",
         ),
         (
             nothing,
@@ -377,7 +377,7 @@ fn what_does_not_fit_is_refused_in_plain_words() {
         (
             |dir| fs::write(dir.join("example.xml"), [0xff, 0xfe]).expect("no text"),
             with(&PAIR),
-            "not UTF-8 text",
+            "example.xml: this is a binary file; give a submission",
         ),
         (
             |dir| {

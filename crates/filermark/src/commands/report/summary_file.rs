@@ -2,21 +2,18 @@
 
 use super::output;
 use crate::cli::ReportArgs;
+use crate::refused::refused;
+use filermark_archive::kind::TO_REPORT;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_report::{FORMS, KEYS};
-use filermark_results::outputs::RECORD;
 use filermark_results::read_sfssum;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Makes the requested report; without -f lines of key and value.
 pub fn report(args: &ReportArgs, input: &Path) -> CommandResult {
-    let summary = read_sfssum(input).map_err(|e| {
-        let record = RECORD.name("SUFFIX");
-        CommandError::Usage(vec![format!(
-            "{e}; reports are made from a run record ({record}), a submission (XML) or a summary file"
-        )])
-    })?;
+    let summary = read_sfssum(input)
+        .map_err(|e| refused(input, &TO_REPORT, format!("{e}; give {}", TO_REPORT.what)))?;
     let out = args.out.as_deref().unwrap_or(Path::new("-"));
     let form = match args.format {
         Some(form) => form,

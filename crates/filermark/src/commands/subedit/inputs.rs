@@ -1,15 +1,16 @@
 //! The input files of a submission: summary files, rc files, run records. Each is read once, and
 //! they are checked for consistency.
 
+use crate::refused::refused;
+use filermark_archive::kind::{FileKind, RC_FILES, RESULTS, SUBMISSIONS, Wanted, record_of};
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::files::read_limited;
 use filermark_config::params::{Kind, Parameter};
 use filermark_config::{Sources, resolve};
 use filermark_model::plan::RunPlan;
 use filermark_model::secret::Secret;
-use filermark_results::outputs::{OUTPUTS, RECORD};
 use filermark_results::sfssum_reader::UNKNOWN;
-use filermark_results::{Curve, Role, RunRecord, Summary, parse_sfssum, read_record, read_sfssum};
+use filermark_results::{Curve, RunRecord, Summary, parse_sfssum, read_record, read_sfssum};
 use filermark_results::{sfssum, sfssum_txt};
 use filermark_submission::{
     Document, ResultFile, RunFiles, XML_LEN_MAX, fill, mismatches, read_xml,
@@ -91,12 +92,12 @@ pub type IsRc = bool;
 impl Run {
     fn read(result: &Path, rc: &Path, force: bool) -> Result<Self, CommandError> {
         let mut doubts = Vec::new();
-        let summary = Source::read(result)?;
-        let (read, record_path) = match is_record(result)? {
-            true => (None, Some(result.to_owned())),
-            false => {
-                let read = read_sfssum(result).map_err(one)?;
-                (Some(read), record_beside(result))
+        let summary = Source::read(result, &RESULTS)?;
+        let (read, record_path) = match FileKind::of(result) {
+            FileKind::Record => (None, Some(result.to_owned())),
+            _ => {
+                let read = read_sfssum(result).map_err(|e| refused(result, &RESULTS, e))?;
+                (Some(read), record_of(result))
             }
         };
         let record = match &record_path {
@@ -104,7 +105,7 @@ impl Run {
             Some(path) => read_beside(path, read.is_some(), force, &mut doubts)?,
         };
         let record_source = match (&record, &record_path) {
-            (Some(_), Some(path)) => Some(Source::read(path)?),
+            (Some(_), Some(path)) => Some(Source::read(path, &RESULTS)?),
             _ => None,
         };
         if let (Some(summary), Some(record)) = (&read, &record)
@@ -137,7 +138,7 @@ impl Run {
             verdict,
             record,
             summary,
-            rc: Source::read(rc)?,
+            rc: Source::read(rc, &RC_FILES)?,
             record_source,
         })
     }
@@ -156,8 +157,8 @@ impl Run {
 }
 
 impl Source {
-    fn read(path: &Path) -> Result<Self, CommandError> {
-        let content = read_limited(path, FILE_LEN_MAX).map_err(one)?;
+    fn read(path: &Path, wanted: &Wanted) -> Result<Self, CommandError> {
+        let content = read_limited(path, FILE_LEN_MAX).map_err(|e| refused(path, wanted, e))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self {
             path: path.to_owned(),
@@ -171,11 +172,12 @@ impl Source {
 /// # Errors
 /// It cannot be read, or is not a submission; with path and line.
 pub fn read_submission(path: &Path) -> Result<Document, CommandError> {
-    let content = read_limited(path, XML_LEN_MAX as u64).map_err(one)?;
+    let refuse = |why: String| refused(path, &SUBMISSIONS, why);
+    let content = read_limited(path, XML_LEN_MAX as u64).map_err(refuse)?;
     let shown = path.display();
     let text = String::from_utf8(content)
-        .map_err(|_| one(format!("{shown}: not UTF-8 text, and not a submission")))?;
-    read_xml(&text).map_err(|e| one(format!("{shown}:{e}")))
+        .map_err(|_| refuse(format!("{shown}: not UTF-8 text, and not a submission")))?;
+    read_xml(&text).map_err(|e| refuse(format!("{shown}:{e}")))
 }
 
 fn one(sentence: String) -> CommandError {
@@ -184,29 +186,6 @@ fn one(sentence: String) -> CommandError {
 
 fn shown(path: Option<&Path>) -> String {
     path.map_or(String::new(), |path| path.display().to_string())
-}
-
-/// A run record begins with a JSON object, a summary never does.
-fn is_record(path: &Path) -> Result<bool, CommandError> {
-    use std::io::Read;
-    let mut first = [0; 1];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
-    match read {
-        Ok(_) => Ok(first == *b"{"),
-        Err(e) => Err(one(format!("{}: cannot be read: {e}", path.display()))),
-    }
-}
-
-/// The record of the same run in the directory of the summary.
-fn record_beside(summary: &Path) -> Option<PathBuf> {
-    let name = summary.file_name()?.to_str()?;
-    // A suffix may have dots: `sfssum.mine.txt` is that of `mine` or of `mine.txt`.
-    let rows = OUTPUTS.iter().filter(|row| row.role == Role::Summary);
-    let suffixes = rows.filter_map(|row| row.suffix_in(name));
-    let suffixes = suffixes.flat_map(|suffix| [suffix.strip_suffix(".txt"), Some(suffix)]);
-    let suffixes = suffixes.flatten();
-    let mut paths = suffixes.map(|suffix| summary.with_file_name(RECORD.name(suffix)));
-    paths.find(|path| path.is_file())
 }
 
 /// Reads a record. If the record of a summary cannot be read, that is a warning only: the
