@@ -18,7 +18,7 @@ const EVERY: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 struct SignalTarget {
     stop: StopFlag,
     /// Makes the message of the first signal.
-    notice: Box<dyn Fn() -> &'static str + Send>,
+    notice: Box<dyn Fn() -> String + Send>,
     /// Signals so far.
     count: u32,
     ending: Ending,
@@ -52,17 +52,12 @@ static FIRST: AtomicI32 = AtomicI32::new(0);
 
 /// Raises `stop` at the first signal, with a message; a second one ends the program.
 pub fn on_interrupt(stop: StopFlag, message: &'static str) {
-    watch(stop, move || message, Ending::by_any(LEFT));
+    watch(stop, move || message.to_owned(), Ending::by_any(LEFT));
 }
 
 /// [`on_interrupt`] for a run: `stop_command` removes what the run leaves on its clients, and
 /// `before_end` ends the processes that it has started on this host.
-pub fn on_interrupt_of_run(
-    stop: StopFlag,
-    message: &'static str,
-    stop_command: &str,
-    before_end: fn(),
-) {
+pub fn on_interrupt_of_run(stop: StopFlag, message: String, stop_command: &str, before_end: fn()) {
     let left = format!(
         "ended at once; the agents remove their files within a minute, then `{stop_command}` removes the rest"
     );
@@ -70,12 +65,12 @@ pub fn on_interrupt_of_run(
         before: before_end,
         ..Ending::by_any(&left)
     };
-    watch(stop, move || message, ending);
+    watch(stop, move || message.clone(), ending);
 }
 
 /// [`on_interrupt`] for a subcommand without agents.
 pub fn on_interrupt_alone(stop: StopFlag, message: &'static str) {
-    watch(stop, move || message, Ending::by_any(LEFT_ALONE));
+    watch(stop, move || message.to_owned(), Ending::by_any(LEFT_ALONE));
 }
 
 /// [`on_interrupt`] for an agent, which only a second Ctrl-C ends at once: a prime or an
@@ -86,7 +81,7 @@ pub fn on_interrupt_agent(stop: StopFlag, message: impl Fn() -> &'static str + S
         signals: &[SIGINT],
         ..Ending::by_any(LEFT)
     };
-    watch(stop, message, ending);
+    watch(stop, move || message().to_owned(), ending);
 }
 
 /// Whether a signal has asked the program to stop.
@@ -107,7 +102,7 @@ fn signal_target() -> MutexGuard<'static, Option<SignalTarget>> {
     TARGET.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn watch(stop: StopFlag, message: impl Fn() -> &'static str + Send + 'static, ending: Ending) {
+fn watch(stop: StopFlag, message: impl Fn() -> String + Send + 'static, ending: Ending) {
     let before = signal_target().replace(SignalTarget {
         stop,
         notice: Box::new(message),

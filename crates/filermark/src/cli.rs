@@ -318,8 +318,8 @@ pub struct ServeArgs {
     /// Threads that serve requests [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Capacity of the file system, with names and inodes: 512M, 8G
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    /// Capacity of the file system, with names and inodes, at least 1M: 512M, 8G
+    #[arg(long, value_name = "SIZE", value_parser = parse_capacity)]
     pub capacity: Option<u64>,
     /// Refuse every change with NFS3ERR_ROFS
     #[arg(long)]
@@ -430,6 +430,19 @@ pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
+/// The smallest capacity of the embedded server: less is a forgotten unit.
+const CAPACITY_MIN: u64 = 1 << 20;
+
+/// The capacity of the embedded server.
+fn parse_capacity(text: &str) -> Result<u64, String> {
+    match parse_size(text)? {
+        small if small < CAPACITY_MIN => Err(format!(
+            "{small} bytes are too few for a file system; give a unit: 16M, 16G (1M is the least)"
+        )),
+        size => Ok(size),
+    }
+}
+
 /// An amount in bytes, with K, M, G or T for binary multiples.
 fn parse_size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().last() {
@@ -525,6 +538,8 @@ mod tests {
             "filermark serve --error READ@1%",
             "filermark serve --null --readonly",
             "filermark serve --capacity 0",
+            "filermark serve --capacity 16",
+            "filermark serve --capacity 1023K",
             "filermark serve --capacity 99999999T",
             "filermark demo --seconds 0",
             "filermark clock --listen 2010",

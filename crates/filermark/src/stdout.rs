@@ -96,7 +96,7 @@ pub fn exit_code(record: &RunRecord) -> u8 {
     }
 }
 
-/// Prints why a run failed, as the last line on stderr.
+/// Why a run failed.
 pub fn failure_of(record: &RunRecord) -> Option<String> {
     match record.end.as_ref().map(|end| &end.outcome) {
         Some(Outcome::Failed { reason }) => Some(reason.clone()),

@@ -29,7 +29,7 @@ pub(crate) fn implausible(
     let apart = stats.window_ns.abs_diff(runtime);
     if apart > runtime / 10 + WINDOW_MARGIN.0 && !(idle && stats.window_ns == 0) {
         return Some(format!(
-            "a window of {} ns, where RUN has {runtime} ns",
+            "a measured time of {} ns, where RUN has {runtime} ns",
             stats.window_ns
         ));
     }
@@ -256,8 +256,8 @@ mod tests {
             change(&mut stats);
             implausible(&plan, 1, &stats, plan.phases.runtime).expect("impossible")
         };
-        assert!(refusal(&|s| s.window_ns = 0).contains("window of 0 ns"));
-        assert!(refusal(&|s| s.window_ns = 1 << 63).contains("window"));
+        assert!(refusal(&|s| s.window_ns = 0).contains("measured time of 0 ns"));
+        assert!(refusal(&|s| s.window_ns = 1 << 63).contains("measured time"));
         assert!(refusal(&|s| s.procs[0].proc = 0).contains("proc 0, which is not its own"));
         assert!(refusal(&|s| s.procs[0].proc = u32::MAX).contains("not its own"));
         assert!(refusal(&|s| s.procs[1].proc = own).contains("twice"));

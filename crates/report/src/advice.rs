@@ -10,16 +10,16 @@ pub const fn advice(rule: Rule) -> &'static str {
             "Compare only with runs that made the same change; run again without it for a standard result."
         }
         Rule::ResponseLimit => {
-            "The server is overloaded here; the result at the response limit is interpolated to this point. Lower LOAD, or find the bottleneck (disk, network, processor) at this load. If calls were sent again (retransmits), check the network first."
+            "The server is overloaded at this load: lower LOAD, or find the bottleneck (disk, network, processor) at this load. If calls were sent again (retransmits), check the network first."
         }
         Rule::AchievedRate => {
             "The server, the network or the client could not carry the load. If calls were sent again (retransmits), correct the network first. If the generator was not busy, lower LOAD; with closed pacing, more PROCS may help."
         }
         Rule::ProcRate => {
-            "One proc's mount point, connection or directory is slower than the others: check its line in the client log, and how MNT_POINTS distributes the procs."
+            "If all procs are below their rate, the load is too high for the server: lower LOAD. If some are, their mount point, connection or directory is slower: check their lines in the client log, and how MNT_POINTS distributes the procs."
         }
         Rule::MixDeviation => {
-            "Some operations failed or were made too seldom. Check the errors, or raise PROCS so that slow operations do not delay the others."
+            "If chance alone can cause it, raise RUNTIME or LOAD, so that there are more operations. Otherwise some operations failed or were made too seldom: check the errors, or raise PROCS so that slow operations do not delay the others."
         }
         Rule::Errors => {
             "Look the error up in the client log and in the server's own log; a full file system and permissions are the usual causes."
@@ -38,7 +38,7 @@ pub const fn advice(rule: Rule) -> &'static str {
         }
         Rule::Failed => "The reason names the host, the step and what to do.",
         Rule::Interrupted => {
-            "What was measured before stays in the record; run again for the rest."
+            "What was measured before stays in the record. `energy suite` goes on after it; `run` measures all load points again, under another suffix (-s)."
         }
         Rule::Resumed => {
             "Each load point was measured in one piece. If the server may have changed between the pieces (a restart, other load, fuller disks), measure all of it again."

@@ -384,7 +384,7 @@ pub(crate) mod tests {
         let text = comparison_text(&comparison, false, 100);
         for expected in [
             "load point 2, 100 op/s: no figures to compare: valid before, not measured after, slower",
-            "verdict: slower\n  - load points 2 to 4 count before and not after, slower: not measured",
+            "verdict: slower\n  - load points 2–4 count before and not after, slower: not measured",
         ] {
             assert!(text.contains(expected), "{text}");
         }
@@ -397,7 +397,7 @@ pub(crate) mod tests {
             crate::comparison_html::comparison_html(&comparison, &sides, &templates).unwrap();
         for expected in [
             "not measured after, slower</span>",
-            "<li>load points 2 to 4 count before and not after, slower",
+            "<li>load points 2–4 count before and not after, slower",
         ] {
             assert!(page.contains(expected), "{expected}");
         }

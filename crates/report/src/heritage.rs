@@ -48,7 +48,7 @@ pub fn result(record: &RunRecord) -> Option<String> {
     let Some(result) = ClassicalResult::of_record(record) else {
         return Some(format!(
             "{what} at the response limit: {}.",
-            classical::NO_RESULT
+            classical::no_result(record)
         ));
     };
     Some(format!(

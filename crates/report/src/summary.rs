@@ -8,7 +8,7 @@ use crate::labels;
 use filermark_model::text::one_line;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Severity};
 use filermark_results::figures::plain;
-use filermark_results::text::severity_label;
+use filermark_results::text::{load_points, severity_label};
 use filermark_results::{PointRecord, RunRecord};
 use std::fmt::Write as _;
 
@@ -116,9 +116,10 @@ fn figures(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> Strin
 fn findings(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     let of_run = record.run_findings().map(|f| (String::new(), f));
     let of_points = alike(record).into_iter().map(|(points, finding)| {
+        let place = load_points(&points, Some(record.run.plan.points.len()));
         let place = match points.as_slice() {
-            [one] => format!("point {one}: "),
-            many => format!("points {}; figures of point {}: ", listed(many), many[0]),
+            [] | [_] => format!("{place}: "),
+            [first, ..] => format!("{place}; figures of load point {first}: "),
         };
         (place, finding)
     });
@@ -161,11 +162,6 @@ fn alike(record: &RunRecord) -> Vec<(Vec<u32>, &Finding)> {
         }
     }
     groups
-}
-
-fn listed(points: &[u32]) -> String {
-    let numbers: Vec<String> = points.iter().map(u32::to_string).collect();
-    numbers.join(", ")
 }
 
 fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {

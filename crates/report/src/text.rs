@@ -142,6 +142,9 @@ pub fn text(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, T
 }
 
 fn points_table(record: &RunRecord) -> String {
+    if record.points.is_empty() {
+        return "No load point was measured.\n".into();
+    }
     let point_heads = view::point_heads(record);
     let mut all = vec!["#".to_owned()];
     all.extend(crate::labels::unit(record).map(|u| format!("load\n{u}s")));

@@ -10,7 +10,7 @@ use filermark_model::text::one_line;
 use filermark_model::{Finding, OpStats, PointStats};
 use filermark_results::classical::Basis;
 use filermark_results::figures::{is_composite, plain};
-use filermark_results::text::severity_label;
+use filermark_results::text::{load_points, severity_label};
 use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 
 /// A figure of the headline.
@@ -203,7 +203,10 @@ pub fn findings(record: &RunRecord) -> Vec<FindingView> {
     let same = |a: &(u32, &Finding), b: &(u32, &Finding)| {
         (a.1.severity, a.1.rule) == (b.1.severity, b.1.rule)
     };
-    all.chunk_by(same).map(finding_view).collect()
+    let planned = Some(record.run.plan.points.len());
+    all.chunk_by(same)
+        .map(|group| finding_view(group, planned))
+        .collect()
 }
 
 /// Most messages of a finding that are shown for load points; the edition for reviewers
@@ -212,7 +215,7 @@ const MESSAGES_MAX: usize = 4;
 /// Most messages that are shown for the run as a whole, where each finding has its own text.
 const RUN_MESSAGES_MAX: usize = 40;
 
-fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
+fn finding_view(group: &[(u32, &Finding)], planned: Option<usize>) -> FindingView {
     let first = group[0].1;
     let mut sources: Vec<String> = group
         .iter()
@@ -226,6 +229,7 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
                 .iter()
                 .map(|(n, f)| (*n, f.message.as_str()))
                 .collect::<Vec<_>>(),
+            planned,
         ),
         rule: first.rule.name(),
         sources,
@@ -233,8 +237,9 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
     }
 }
 
-/// The messages of a group of findings with their places: equal messages once.
-pub fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
+/// The messages of a group of findings with their places: equal messages once. `planned`: how many
+/// load points the run has, to name all of them as such.
+pub fn messages(group: &[(u32, &str)], planned: Option<usize>) -> Vec<(String, String)> {
     let mut by_words: Vec<(Vec<u32>, String)> = Vec::new();
     for (number, message) in group {
         let words = one_line(message);
@@ -254,7 +259,7 @@ pub fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
     let shown = if all > most { most - 1 } else { all };
     let shown_messages = by_words.into_iter().take(shown);
     let mut shown_messages: Vec<_> = shown_messages
-        .map(|(numbers, words)| (place(&numbers), words))
+        .map(|(numbers, words)| (place(&numbers, planned), words))
         .collect();
     if all > shown {
         let more = all - shown;
@@ -269,18 +274,11 @@ pub fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
     shown_messages
 }
 
-/// `load points 1 to 3, 5`; nothing for the run as a whole, which is number 0.
-fn place(numbers: &[u32]) -> String {
-    let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
-        [first, .., last] => format!("{first} to {last}"),
-        [one] => one.to_string(),
-        [] => String::new(),
-    });
-    let places = runs.collect::<Vec<_>>().join(", ");
+/// The load points of a message; nothing for the run as a whole, which is number 0.
+fn place(numbers: &[u32], planned: Option<usize>) -> String {
     match numbers {
         [0, ..] => String::new(),
-        [_] => format!("load point {places}"),
-        _ => format!("load points {places}"),
+        _ => load_points(numbers, planned),
     }
 }
 
@@ -493,7 +491,7 @@ fn remarks(stats: &PointStats) -> Vec<String> {
     }
     if stats.backlog_max > 0 {
         out.push(format!(
-            "Waiting or in flight: at most {} {}, {} when the window closed; dropped: {}.",
+            "Waiting or in flight: at most {} {}, {} at the end of RUN; dropped: {}.",
             count(stats.backlog_max),
             plural(stats.backlog_max as usize, "operation", "operations"),
             count(stats.backlog_end),

@@ -165,8 +165,13 @@ impl ClassicalResult {
     }
 }
 
-/// Shown where there is a limit and no result.
-pub const NO_RESULT: &str = "none: no load point within the response limit takes part";
+/// Shown where there is a limit and no result: why.
+pub fn no_result(record: &RunRecord) -> &'static str {
+    match record.points.iter().any(|p| p.measured().is_some()) {
+        true => "none: no load point within the response limit takes part",
+        false => "none: no load point was measured",
+    }
+}
 
 /// The classical result of a run in a line, as the headline figure of
 /// its benchmark or an additional one; `None` where its benchmark has no limit.
@@ -178,7 +183,7 @@ pub fn line(record: &RunRecord) -> Option<String> {
     };
     Some(match ClassicalResult::of_record(record) {
         Some(result) => format!("{what}: {}", result.line()),
-        None => format!("{what}: {NO_RESULT}"),
+        None => format!("{what}: {}", no_result(record)),
     })
 }
 

@@ -235,7 +235,8 @@ fn generator_busy(case: &Case<'_>) -> Option<Finding> {
     let pcnt = percent_of(case.stats.generator_cpu_ns as f64, offered_ns);
     (pcnt > GENERATOR_PCNT_MAX).then(|| {
         let message = format!(
-            "the load generator used {pcnt:.0} % of its {processors} processors (limit {GENERATOR_PCNT_MAX} %): the client may limit the figures, not the server"
+            "the load generator used {pcnt:.0} % of the time of {}; above {GENERATOR_PCNT_MAX} % the client may limit the figures, not the server",
+            counted(u64::from(processors), "processor")
         );
         Finding::new(Rule::GeneratorBusy, Severity::Warning, message)
             .with_limit(pcnt, GENERATOR_PCNT_MAX, OWN)
@@ -296,7 +297,7 @@ fn short_run(case: &Case<'_>) -> Option<Finding> {
     let ops = case.stats.success_count() as f64;
     let (message, value, limit) = if seconds < WINDOW_SECONDS_MIN {
         let message = format!(
-            "the window was {seconds:.1} s long; below {WINDOW_SECONDS_MIN:.0} s figures vary a lot between runs"
+            "RUN was {seconds:.1} s long; below {WINDOW_SECONDS_MIN:.0} s figures vary a lot between runs"
         );
         (message, seconds, WINDOW_SECONDS_MIN)
     } else if ops < OPS_MIN {

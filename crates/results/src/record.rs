@@ -14,6 +14,7 @@ use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::silence::Silence;
 use filermark_model::stall::ProcessStalls;
 use filermark_model::stats::PointStats;
+use filermark_model::text::one_line;
 use filermark_model::{Benchmark, Finding, NOT_A_SPEC_RESULT, Op, Rule, Severity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -272,8 +273,11 @@ pub struct Event {
 /// Added to the text on pieces with REUSE=on.
 const REUSED: &str = "; the first load point of each later piece used a new file set, and not that of the previous load point (REUSE=on)";
 
-/// The failure of the load point that was in progress when the user ended the run.
-pub const STOPPED: &str = "stopped on request";
+/// How a run that the user ended is described: on the console, in its record, in reports.
+/// Also the failure of the load point that was in progress.
+pub const INTERRUPTED: &str = "the run was interrupted";
+/// The failure of that load point in records of earlier builds.
+const INTERRUPTED_BEFORE: &str = "stopped on request";
 
 /// Whether a load point was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -339,6 +343,13 @@ impl PointRecord {
             PointStatus::Measured => None,
             PointStatus::Failed { reason } => Some(reason),
         }
+    }
+
+    /// Whether it was in progress when the user ended the run.
+    pub fn is_interrupted(&self) -> bool {
+        [INTERRUPTED, INTERRUPTED_BEFORE]
+            .map(Some)
+            .contains(&self.failure())
     }
 
     /// Whether it counts: measured, and no finding invalidates it.
@@ -485,6 +496,17 @@ pub enum Outcome {
         /// Why, in one sentence.
         reason: String,
     },
+}
+
+/// A sentence without its full stop.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Complete => f.write_str("the run is complete"),
+            Self::Interrupted => f.write_str(INTERRUPTED),
+            Self::Failed { reason } => write!(f, "the run failed: {}", one_line(reason)),
+        }
+    }
 }
 
 /// The last line.
@@ -661,10 +683,8 @@ impl RunRecord {
 
     /// The load points that failed, not those that the user ended.
     pub fn failed_points(&self) -> impl Iterator<Item = &PointRecord> {
-        let failed = |point: &&PointRecord| match &point.status {
-            PointStatus::Failed { reason } => reason != STOPPED,
-            PointStatus::Measured => false,
-        };
+        let has_failed = |p: &PointRecord| matches!(p.status, PointStatus::Failed { .. });
+        let failed = move |p: &&PointRecord| has_failed(p) && !p.is_interrupted();
         self.points.iter().filter(failed)
     }
 

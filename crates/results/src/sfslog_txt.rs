@@ -4,7 +4,7 @@
 
 use crate::console;
 use crate::heartbeat::{Heartbeat, ScriptRecord};
-use crate::record::{Event, Outcome, Phase, PointRecord, RunRecord};
+use crate::record::{Event, Phase, PointRecord, RunRecord};
 use crate::text::{finding_line, severity_label};
 use crate::time::Timestamp;
 use crate::timeline::{TimelineEntry, marks};
@@ -176,12 +176,9 @@ pub(crate) fn script_entry(script: &ScriptRecord) -> Entry {
 fn tail(out: &mut String, record: &RunRecord) {
     match &record.end {
         Some(end) => {
-            let how = match &end.outcome {
-                Outcome::Complete => "is complete".to_owned(),
-                Outcome::Interrupted => "was interrupted".to_owned(),
-                Outcome::Failed { reason } => format!("failed: {}", one_line(reason)),
-            };
-            let _ = writeln!(out, "    {} The run {how}.", end.at.classical());
+            let sentence = end.outcome.to_string();
+            let sentence = sentence.strip_prefix('t').unwrap_or(&sentence);
+            let _ = writeln!(out, "    {} T{sentence}.", end.at.classical());
         }
         None => out.push_str("    The run is still in progress, or its record was cut.\n"),
     }

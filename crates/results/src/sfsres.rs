@@ -3,7 +3,7 @@
 
 use crate::classical;
 use crate::figures::Throughput;
-use crate::record::{Outcome, PhaseRecord, PointRecord, RunRecord};
+use crate::record::{PhaseRecord, PointRecord, RunRecord};
 use crate::sfssum::reasons;
 use crate::text::{finding_line, severity_label};
 use filermark_model::NOT_A_SPEC_RESULT;
@@ -102,13 +102,8 @@ fn point_line(point: &PointRecord) -> String {
 fn tail(out: &mut String, record: &RunRecord) {
     match &record.end {
         Some(end) => {
-            let how = match &end.outcome {
-                Outcome::Complete => "is complete".to_owned(),
-                Outcome::Interrupted => "was interrupted".to_owned(),
-                Outcome::Failed { reason } => format!("failed: {}", one_line(reason)),
-            };
             let (at, seconds) = (end.at.readable(), end.wall_seconds);
-            let _ = writeln!(out, "{at}  the run {how} after {seconds:.1} s");
+            let _ = writeln!(out, "{at}  {} after {seconds:.1} s", end.outcome);
             for finding in &end.findings {
                 let _ = writeln!(
                     out,

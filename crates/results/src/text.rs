@@ -18,3 +18,49 @@ pub const fn severity_label(severity: Severity) -> &'static str {
         Severity::Invalid => "invalid",
     }
 }
+
+/// Load points in a sentence: `load point 3`, `load points 1, 2`, `load points 1, 4–6`; if
+/// these are all `planned` ones, `all 10 load points`.
+pub fn load_points(numbers: &[u32], planned: Option<usize>) -> String {
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for number in numbers.iter().copied() {
+        match spans.last_mut() {
+            Some((_, last)) if last.saturating_add(1) == number => *last = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    let span = |(first, last): &(u32, u32)| match last - first {
+        0 => format!("{first}"),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first}–{last}"),
+    };
+    let spans: Vec<String> = spans.iter().map(span).collect();
+    let spans = spans.join(", ");
+    match numbers.len() {
+        1 => format!("load point {spans}"),
+        count if planned == Some(count) => format!("all {count} load points"),
+        _ => format!("load points {spans}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::load_points;
+
+    #[test]
+    fn load_points_are_listed_as_ranges() {
+        let cases: [(&[u32], &str); 6] = [
+            (&[3], "load point 3"),
+            (&[1, 2], "load points 1, 2"),
+            (&[2, 3, 4], "load points 2–4"),
+            (&[1, 4, 5, 6], "load points 1, 4–6"),
+            (&[u32::MAX], "load point 4294967295"),
+            (&[1, 2, 3, 4, 5], "all 5 load points"),
+        ];
+        for (numbers, expected) in cases {
+            assert_eq!(load_points(numbers, Some(5)), expected);
+        }
+        assert_eq!(load_points(&[1], Some(1)), "load point 1");
+        assert_eq!(load_points(&[1, 2, 3], None), "load points 1–3");
+    }
+}

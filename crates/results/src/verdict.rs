@@ -65,9 +65,19 @@ impl Verdict {
         let of_run = record.run.plan.findings.iter().chain(at_end);
         let invalid = of_run.filter(|f| f.invalidates());
         verdict.invalid = invalid.map(|f| one_line(&f.message)).collect();
-        verdict.invalid.extend(ending(end));
+        let reason_of_point =
+            |reason: &str| record.points.iter().any(|p| p.failure() == Some(reason));
+        let is_of_point = |outcome: &Outcome| match outcome {
+            Outcome::Failed { reason } => reason_of_point(reason),
+            _ => false,
+        };
+        // A load point that ended the run is named with its reason.
+        if !end.is_some_and(|end| is_of_point(&end.outcome)) {
+            verdict.invalid.extend(ending(end));
+        }
         verdict.judge_points(record);
-        let missing = planned.saturating_sub(record.points.len());
+        let ended = record.points.iter().filter(|p| !p.is_interrupted());
+        let missing = planned.saturating_sub(ended.count());
         if missing > 0 {
             let was = if missing == 1 { "was" } else { "were" };
             let points = counted(missing as u64, "load point");
@@ -87,6 +97,10 @@ impl Verdict {
         let highest = record.valid_points().max_by(|a, b| by_load(a, b));
         for point in record.points.iter().filter(|p| !p.is_valid()) {
             let number = point.load.number;
+            // One of those that were not measured.
+            if point.is_interrupted() {
+                continue;
+            }
             if let Some(reason) = point.failure() {
                 let reason = one_line(reason);
                 self.invalid
@@ -215,8 +229,7 @@ impl Verdict {
 fn ending(end: Option<&End>) -> Option<String> {
     match end.map(|e| &e.outcome) {
         Some(Outcome::Complete) => None,
-        Some(Outcome::Interrupted) => Some("the run was interrupted".into()),
-        Some(Outcome::Failed { reason }) => Some(format!("the run failed: {}", one_line(reason))),
+        Some(outcome) => Some(outcome.to_string()),
         None => Some("the record has no end: the run was cut or is still in progress".into()),
     }
 }

@@ -214,7 +214,7 @@ fn a_load_point_that_stop_if_ended_may_have_either_rule() {
         wrong_with(&record)
     };
     let reason = "STOP_IF free<5% for 10s: 4.0 % is free";
-    for rule in [Rule::EmergencyStop, Rule::Failed] {
+    for rule in [Rule::EmergencyStop, Rule::Interrupted, Rule::Failed] {
         let found = faults_with(rule, reason);
         assert!(!found.contains("load point 1: it "), "{found}");
         let found = faults_with(rule, "another reason");

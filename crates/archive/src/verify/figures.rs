@@ -240,7 +240,7 @@ fn window(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
             false => String::new(),
         };
         faults.push(format!(
-            "a window of {} ns, but RUN takes {runtime}{most} ns",
+            "a measured time of {} ns, but RUN takes {runtime}{most} ns",
             stats.window_ns
         ));
     }
@@ -467,7 +467,7 @@ fn clients(stats: &PointStats, clients: &[ClientSummary], faults: &mut Vec<Strin
         stats.generator_cpu_ns,
     );
     let window = clients.iter().map(|c| c.window_ns).max().unwrap_or(0);
-    same("the window (ns)", window, stats.window_ns);
+    same("the length of RUN (ns)", window, stats.window_ns);
     for op in &stats.ops {
         let of = |figure: &dyn Fn(&filermark_results::record::ClientOp) -> u64| {
             let ops = clients

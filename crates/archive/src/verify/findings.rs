@@ -88,11 +88,11 @@ fn of_client_reads(point: &PointRecord, in_full: bool) -> Vec<Finding> {
     std::mem::take(&mut cases[stated])
 }
 
-/// The rule that a load point failed by. Whether STOP_IF ended it cannot be computed again, so
-/// the rule is taken from the record; the reason is compared.
+/// The rule that a load point failed by. Whether STOP_IF or the user ended it cannot be computed
+/// again, so the rule is taken from the record; the reason is compared.
 fn rule_of_failure(stated: &[Finding]) -> Rule {
     match stated.first().map(|f| f.rule) {
-        Some(Rule::EmergencyStop) => Rule::EmergencyStop,
+        Some(rule @ (Rule::EmergencyStop | Rule::Interrupted)) => rule,
         _ => Rule::Failed,
     }
 }

@@ -111,7 +111,7 @@ fn messages_of_run(called: &[RunNames], group: &[LocatedFinding<'_>]) -> Vec<(St
         let places: Vec<String> = places.chain((!place.is_empty()).then_some(place)).collect();
         (places.join(", "), words)
     };
-    parts::messages(&messages)
+    parts::messages(&messages, None)
         .into_iter()
         .map(with_run)
         .collect()
@@ -159,7 +159,7 @@ mod tests {
         }
         let views = views(&reduction);
         let gap = views.iter().find(|v| v.rule == "gap").expect("it is there");
-        let place = "run swbuild, load points 1 to 10; run vdi, load points 1 to 10";
+        let place = "run swbuild, load points 1–10; run vdi, load points 1–10";
         let words = "power: samples cover 0 to 90 % of RUN";
         assert_eq!(gap.messages, [(place.to_owned(), words.to_owned())]);
     }

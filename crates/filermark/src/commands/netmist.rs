@@ -6,7 +6,6 @@ use crate::{resolve_args, stdout};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::netmist::{self, netmist_registry, resolve_netmist, unexpected_args};
 use filermark_config::{Resolved, Sources, netmist_text};
-use filermark_model::Severity;
 use filermark_results::console;
 use std::process::ExitCode;
 
@@ -41,13 +40,7 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
         return info(&resolved, args);
     }
     resolve_args::init_tracing(&resolved.debug, args.verbose);
-    for finding in &resolved.plan.findings {
-        let is_shown =
-            finding.severity > Severity::Note || finding.rule == filermark_model::Rule::DataTouched;
-        if is_shown || args.verbose > 0 {
-            filermark_cli_kit::stderr_line!("{}", finding.message);
-        }
-    }
+    run::print_findings(&resolved.plan, args.verbose > 0);
     run::carry_out(
         resolved,
         &args.output,

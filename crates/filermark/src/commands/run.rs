@@ -19,12 +19,13 @@ use filermark_hosts::admin::install::ensure_installed;
 use filermark_hosts::launch::MixedLauncher;
 use filermark_hosts::launch::tag::RunTag;
 use filermark_link::links::ThreadLinks;
-use filermark_model::Severity;
+use filermark_model::{Finding, Rule, RunPlan, Severity};
 use filermark_prime::{Progress, RunOptions, RunOutcome};
 use filermark_results::outputs::RECORD;
+use filermark_results::record::INTERRUPTED;
 use filermark_results::{RunRecord, check_record_place};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -34,17 +35,25 @@ pub fn run(args: &RunArgs) -> CommandResult {
     args.lost.set(&mut sources);
     let resolved = resolve_args::resolved_from(&args.source, &sources)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
-    for finding in &resolved.plan.findings {
-        if finding.severity > Severity::Note || args.verbose.verbose > 0 {
-            print_stderr_line(&finding.message);
-        }
-    }
+    print_findings(&resolved.plan, args.verbose.verbose > 0);
     carry_out(
         resolved,
         &args.output,
         &args.events,
         RunMode::anew(&args.setup),
     )
+}
+
+/// Prints the findings of a plan: all of them on request, otherwise the warnings, the notes on
+/// settings that the run does not use as they were given, and those on the data that RUN uses.
+pub fn print_findings(plan: &RunPlan, all: bool) {
+    let is_on_settings = |f: &Finding| matches!(f.rule, Rule::NotStandard | Rule::LoadPoints);
+    let is_shown = |f: &Finding| is_on_settings(f) || f.rule == Rule::DataTouched;
+    for finding in &plan.findings {
+        if all || finding.severity > Severity::Note || is_shown(finding) {
+            print_stderr_line(&finding.message);
+        }
+    }
 }
 
 /// How a plan is carried out.
@@ -140,7 +149,9 @@ fn sweep_beside(
     let stop = StopFlag::new();
     interrupt::on_interrupt_of_run(
         stop.clone(),
-        "stopping: the results so far are kept, files on the server are removed (again: exit at once)",
+        format!(
+            "{INTERRUPTED}: the results so far are kept, files on the server are removed (again: exit at once)"
+        ),
         &resolved.stop_command,
         filermark_prime::scripts::end_all_at_once,
     );
@@ -289,14 +300,8 @@ fn finish(
         (true, true) => stdout::print_summary_to_stderr(record, output),
         (false, true) => stdout::print_summary(record, output),
     }
-    if outcome.earlier_run_kept {
-        print_stderr_line(format!(
-            "record: none; the files of an earlier run '{}' in {} are unchanged",
-            record.run.suffix,
-            dir.display()
-        ));
-        print_failure(record);
-        return Ok((stdout::exit_code(record), None));
+    if outcome.earlier_run_kept || record.points.is_empty() {
+        return without_results(outcome, dir);
     }
     // The summary was printed before, so it is not lost if the disk is full.
     let reports = stdout::write_shipped_reports(record, dir);
@@ -305,12 +310,7 @@ fn finish(
     }
     let mut reports = reports?.into_iter();
     let page = reports.next();
-    let files = outcome.files.iter().cloned().chain(reports);
-    let names = files
-        .filter_map(|f| f.file_name().map(ToOwned::to_owned))
-        .map(|n| n.to_string_lossy().into_owned());
-    let names = names.collect::<Vec<_>>().join(" ");
-    print_stderr_line(format!("files in {}: {names}", dir.display()));
+    print_files(dir, outcome.files.iter().cloned().chain(reports));
     print_stderr_line(format!("record: {}", outcome.record_path.display()));
     if let Some(page) = &page {
         print_stderr_line(format!("report: {}", page.display()));
@@ -319,7 +319,45 @@ fn finish(
     Ok((stdout::exit_code(record), page))
 }
 
-/// Prints why a run failed, as the last line on stderr.
+/// The end of a run without a load point: the reason first, then where the record is, if there
+/// is one.
+fn without_results(
+    outcome: &RunOutcome,
+    dir: &Path,
+) -> Result<(u8, Option<PathBuf>), CommandError> {
+    let record = &outcome.record;
+    print_failure(record);
+    if outcome.earlier_run_kept {
+        print_stderr_line(format!(
+            "record: none; the files of an earlier run '{}' in {} are unchanged",
+            record.run.suffix,
+            dir.display()
+        ));
+        return Ok((stdout::exit_code(record), None));
+    }
+    if let Some(why) = &outcome.unwritten {
+        return Err(CommandError::of(why));
+    }
+    print_files(dir, outcome.files.iter().cloned());
+    print_stderr_line(format!(
+        "record: {}; no load point was measured, so there is no report",
+        outcome.record_path.display()
+    ));
+    Ok((stdout::exit_code(record), None))
+}
+
+/// Prints the names of the files of results, if there are any.
+fn print_files(dir: &Path, files: impl Iterator<Item = PathBuf>) {
+    let names = files
+        .filter_map(|f| f.file_name().map(ToOwned::to_owned))
+        .map(|n| n.to_string_lossy().into_owned());
+    let names = names.collect::<Vec<_>>().join(" ");
+    if !names.is_empty() {
+        print_stderr_line(format!("files in {}: {names}", dir.display()));
+    }
+}
+
+/// Prints why a run failed.
 fn print_failure(record: &RunRecord) {
     if let Some(reason) = stdout::failure_of(record) {
         print_stderr_line(format!("filermark: {reason}"));

@@ -126,11 +126,11 @@ fn refusals(stats: &ServerStats) -> impl Iterator<Item = (&'static str, &'static
     .into_iter()
 }
 
-/// How exactly the replies left that were held back.
+/// How exactly delayed replies were sent at their intended times.
 fn lateness_line(lateness: &Lateness) -> String {
     let us = |ns: f64| ns / 1e3;
     format!(
-        "held back    {}; left late by: mean {:.1} us, p99 {:.1} us, max {:.1} us\n",
+        "delayed replies: {}; sent after their intended time by: mean {:.1} us, p99 {:.1} us, max {:.1} us\n",
         lateness.count,
         us(lateness.mean_ns),
         us(lateness.p99_ns as f64),

@@ -64,7 +64,7 @@ fn began(point: Option<LoadPoint>, phase: Phase) -> Progress<'static> {
 fn every_kind_of_event_keeps_to_the_schema() {
     let mut record = composite_record();
     record.points[1].status = PointStatus::Failed {
-        reason: "stopped on request".into(),
+        reason: "the run was interrupted".into(),
     };
     let script = ScriptRecord {
         at: filermark_results::Timestamp::now(),
@@ -147,7 +147,7 @@ fn every_kind_of_event_keeps_to_the_schema() {
         (&ends[1]["verdict"], &ends[1]["figures"]),
         (&"FAILED".into(), &Value::Null)
     );
-    assert_eq!(ends[1]["reason"], "stopped on request");
+    assert_eq!(ends[1]["reason"], "the run was interrupted");
     let end = find("run_ended");
     assert_eq!(
         (&end["outcome"], &end["verdict"]),
@@ -198,7 +198,7 @@ fn a_run_without_limit_and_without_record_can_be_reported() {
         record_path: None,
         report_path: None,
     };
-    let stopped = written(&plan, |_| no_record(130, "stopped on request"));
+    let stopped = written(&plan, |_| no_record(130, "the run was interrupted"));
     assert_eq!(stopped[1]["outcome"], "interrupted");
     let lines = written(&plan, |_| no_record(1, "no space"));
     assert_eq!(lines.len(), 2);

@@ -75,7 +75,7 @@ fn ctrl_c_removes_the_view_and_restores_the_terminal() {
     let lines = terminal.lines();
     assert_gone(&lines);
     assert_eq!(
-        count(&lines, "stopping: the results so far"),
+        count(&lines, "the run was interrupted: the results so far"),
         1,
         "{lines:#?}"
     );

@@ -24,7 +24,7 @@ pub enum OrderError {
         reason: String,
     },
     /// The user requested a stop.
-    #[error("{}", filermark_results::record::STOPPED)]
+    #[error("{}", filermark_results::record::INTERRUPTED)]
     Stopped,
     /// Agents are lost.
     #[error("{}", losses_text(.0))]

@@ -50,14 +50,11 @@ impl Run<'_> {
         }
         // A request to stop that was handled before must not end the cleanup.
         agents.begin_removal();
-        if let Some(sentence) = self.waits_for(has_failed) {
-            self.remark("prime", sentence);
+        // A run that was refused has made directories at most; they are removed without a phase.
+        if self.is_prepared {
+            self.clean_up_files(agents, has_failed);
         }
-        let mut left = Vec::new();
-        if let Err(e) = self.clean_up(agents, None) {
-            tracing::debug!(target: "filermark_cluster", "CLEANUP: {e}");
-        }
-        left.extend(self.release(agents));
+        let mut left = self.release(agents);
         left.sort();
         left.dedup();
         left.into_iter()
@@ -68,6 +65,16 @@ impl Run<'_> {
                 Finding::new(Rule::LeftBehind, Severity::Warning, message)
             })
             .collect()
+    }
+
+    /// CLEANUP at the end: each agent removes the files of its own procs.
+    fn clean_up_files(&mut self, agents: &mut Agents, has_failed: bool) {
+        if let Some(sentence) = self.waits_for(has_failed) {
+            self.remark("prime", sentence);
+        }
+        if let Err(e) = self.clean_up(agents, None) {
+            tracing::debug!(target: "filermark_cluster", "CLEANUP: {e}");
+        }
     }
 
     /// The finding about what a run with KEEP=on leaves, with the command that removes it.
@@ -97,7 +104,7 @@ impl Run<'_> {
             // The files are removed first, the directories in a second step.
             let minutes = 2 * (self.cleanup_limit() + MARGIN).0 / 60_000_000_000;
             format!(
-                "CLEANUP: removes the files of this run, if there are any; if the server does not answer, it ends after {minutes} min, or a minute after Ctrl-C"
+                "CLEANUP: removes the files of this run; if the server does not answer, it ends after {minutes} min, or a minute after Ctrl-C"
             )
         })
     }

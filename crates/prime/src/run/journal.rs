@@ -233,7 +233,9 @@ impl Journal {
         let end = self.record.judged(end);
         self.push(Line::End(end));
         let earlier_stays = self.writer.is_draft();
-        if !earlier_stays {
+        // A run without a load point has no results. The logs of one that began are completed.
+        let has_results = !self.record.points.is_empty() || self.live.is_some();
+        if !earlier_stays && has_results {
             self.render();
         }
         let record_path = self.writer.path().to_path_buf();

@@ -14,7 +14,7 @@ use filermark_link::message::Order;
 use filermark_model::launch::LauncherKind;
 use filermark_model::{Finding, LoadPoint, Rule, Severity};
 use filermark_results::live::RunEvent;
-use filermark_results::record::{End, Line, Outcome, Phase, PointRecord, PointStatus};
+use filermark_results::record::{End, INTERRUPTED, Line, Outcome, Phase, PointRecord, PointStatus};
 use filermark_results::{
     Timestamp, judge, judge_client_reads, judge_silences, judge_stalls, settle_rate,
 };
@@ -53,7 +53,7 @@ impl Run<'_> {
                 findings.push(Finding::new(
                     Rule::Interrupted,
                     Severity::Warning,
-                    "the user ended the run",
+                    INTERRUPTED,
                 ));
                 Outcome::Interrupted
             }
@@ -131,6 +131,7 @@ impl Run<'_> {
             let measured = measured.and_then(|measured| stopped.map(|()| measured));
             let rule = match &measured {
                 Err(OrderError::Emergency { .. }) => Rule::EmergencyStop,
+                Err(OrderError::Stopped) => Rule::Interrupted,
                 _ => Rule::Failed,
             };
             let (status, measured, result) = match measured {

@@ -2,6 +2,7 @@
 
 use filermark_model::text::sanitize;
 use filermark_model::{Finding, Rule, Severity};
+use filermark_results::text::load_points;
 
 /// The most of what a program wrote to stderr that a finding quotes, in characters.
 const QUOTE_LEN_MAX: usize = 120;
@@ -69,12 +70,11 @@ impl std::fmt::Display for ScriptError {
         if !self.message.is_empty() {
             write!(f, ": {}", self.message)?;
         }
-        let numbers = self.points.iter().filter(|n| **n > 0);
-        let numbers: Vec<String> = numbers.map(ToString::to_string).collect();
-        match numbers.as_slice() {
-            [] => Ok(()),
-            [one] => write!(f, " (load point {one})"),
-            more => write!(f, " (load points {})", more.join(", ")),
+        let numbers = self.points.iter().copied().filter(|n| *n > 0);
+        let numbers: Vec<u32> = numbers.collect();
+        match numbers.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", load_points(&numbers, None)),
         }
     }
 }

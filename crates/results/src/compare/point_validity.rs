@@ -9,6 +9,7 @@ use super::difference::{Judgement, mean};
 use super::points::{Pair, PointDifference};
 use crate::judge::rate::{ShortfallCause, is_missed, other_cause};
 use crate::record::PointRecord;
+use crate::text::load_points;
 use filermark_model::plan::RunPlan;
 use filermark_model::text::one_line;
 use filermark_model::{Finding, Rule};
@@ -245,7 +246,7 @@ pub fn reasons(points: &[PointDifference]) -> Vec<String> {
         (!numbers.is_empty()).then(|| {
             format!(
                 "{} {verb} {good} and not {bad}, {}: {}{more}",
-                numbered(&numbers),
+                load_points(&numbers, None),
                 judgement.label(),
                 whys.join("; ")
             )
@@ -255,27 +256,4 @@ pub fn reasons(points: &[PointDifference]) -> Vec<String> {
         .into_iter()
         .filter_map(of)
         .collect()
-}
-
-/// `load point 3`, `load points 2 to 10`, `load points 1, 4 to 6`.
-fn numbered(numbers: &[u32]) -> String {
-    let mut spans: Vec<(u32, u32)> = Vec::new();
-    for number in numbers.iter().copied() {
-        match spans.last_mut() {
-            Some((_, last)) if last.saturating_add(1) == number => *last = number,
-            _ => spans.push((number, number)),
-        }
-    }
-    let span = |(first, last): &(u32, u32)| match last - first {
-        0 => format!("{first}"),
-        1 => format!("{first}, {last}"),
-        _ => format!("{first} to {last}"),
-    };
-    let name = if numbers.len() == 1 {
-        "load point"
-    } else {
-        "load points"
-    };
-    let all: Vec<String> = spans.iter().map(span).collect();
-    format!("{name} {}", all.join(", "))
 }

@@ -33,10 +33,10 @@ fn points_that_fail_make_the_second_side_slower() {
     }
     let (worse, better) = both_ways(&good, &bad);
     assert_eq!(worse.verdict, Overall::Slower, "{:?}", worse.reasons);
-    let reason = "load points 2 to 5 count before and not after, slower: not measured (the server";
+    let reason = "load points 2–5 count before and not after, slower: not measured (the server";
     assert!(worse.reasons[0].starts_with(reason), "{:?}", worse.reasons);
     assert_eq!(better.verdict, Overall::Faster);
-    let reason = "load points 2 to 5 count after and not before, faster";
+    let reason = "load points 2–5 count after and not before, faster";
     assert!(
         better.reasons[0].starts_with(reason),
         "{:?}",

@@ -215,7 +215,7 @@ pub fn settle_rate(findings: &mut [Finding], stats: &PointStats, load: LoadPoint
 /// Without a successful operation there is no result, whatever the requested rate.
 pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
     (case.stats.success_count() == 0).then(|| {
-        let message = "no operation succeeded in the window; check the errors, or raise RUNTIME if operations take that long";
+        let message = "no operation succeeded in RUN; check the errors, or raise RUNTIME if operations take that long";
         Finding::new(Rule::AchievedRate, Severity::Invalid, message).with_limit(0.0, 1.0, OWN)
     })
 }

@@ -77,8 +77,10 @@ pub(super) fn load(client: &Client<'_>) -> Check {
     if !others && average <= (cores * LOAD_SHARE_MAX).max(LOAD_MIN) {
         return Check::ok(name, "load", found);
     }
-    let sentence = format!("{found}: other load uses resources that the measurement needs");
-    Check::warning(name, "load", sentence).fix("top -b -n 1 -o %CPU | head -15")
+    let sentence = format!(
+        "{found}: other load uses resources that the measurement needs; stop the other programs, or measure when the host is idle (`top -b -n 1 -o %CPU | head -15` shows them)"
+    );
+    Check::warning(name, "load", sentence).fix_as_stated()
 }
 
 /// Rules of a packet filter that may block the run's connections. The filter stays enabled.
@@ -112,15 +114,20 @@ pub(super) fn firewall(client: &Client<'_>) -> Check {
         return Check::ok(name, "firewall", sentence);
     }
     let sentence = format!(
-        "{found}, and {} cannot be reached: outgoing TCP to {} must be allowed",
+        "{found}, and {} cannot be reached: allow outgoing TCP to {}",
         unreached.join(", "),
         client.driver.describe().ports
     );
-    let command = match rules.manager.as_deref() {
-        Some("ufw") => format!("sudo ufw allow out to {} proto tcp", quote(unreached[0])),
-        _ => "sudo nft list ruleset".to_owned(),
-    };
-    Check::warning(name, "firewall", sentence).fix(command)
+    match rules.manager.as_deref() {
+        Some("ufw") => {
+            let command = format!("sudo ufw allow out to {} proto tcp", quote(unreached[0]));
+            Check::warning(name, "firewall", sentence).fix(command)
+        }
+        _ => {
+            let sentence = format!("{sentence} (`sudo nft list ruleset` shows the rules)");
+            Check::warning(name, "firewall", sentence).fix_as_stated()
+        }
+    }
 }
 
 /// A short description of the rules.

@@ -69,7 +69,7 @@ fn own_name(client: &Client<'_>) -> Option<Check> {
         return None;
     }
     let sentence = format!(
-        "/etc/hosts there maps its own name to a loopback address ({line}): peers may get an address that they cannot use (the Emerald training of 2018 requires that line to be removed); use the host's own address"
+        "/etc/hosts there maps its own name to a loopback address ({line}): peers may get an address that they cannot use; remove the name from that line, or give it the host's own address (slides E)"
     );
     Some(Check::warning(client.name, "name", sentence).fix("${EDITOR:-vi} /etc/hosts"))
 }
@@ -129,7 +129,7 @@ pub(super) fn memory(client: &Client<'_>) -> Option<Check> {
         Check::failure(name, "memory", sentence)
     } else if available < needs.advised_memory_bytes {
         let sentence = format!(
-            "{free} available; the largest load needs {} for {procs} on this client, the page cache included (the manual of the 2014 generation; the Emerald training of 2018): more clients, or a smaller LOAD",
+            "{free} available; the largest load needs {} for {procs} on this client, the page cache included (manual N, slides E): use more clients, or a smaller LOAD",
             Bytes(needs.advised_memory_bytes)
         );
         Check::warning(name, "memory", sentence)

@@ -10,8 +10,8 @@ use filermark_model::plan::{Connections, Target};
 
 /// From this speed on the advice for ten-gigabit interfaces applies, in megabits.
 const FAST_MBPS: u32 = 10_000;
-/// The source of most settings, as named in messages.
-const EMERALD: &str = "the Emerald training of 2018";
+/// The source of most settings, as named in messages and in the page on sources.
+const SOURCE: &str = "slides E";
 /// Requests in flight that an NFS client of the kernel may have (slides E).
 const SLOTS: u64 = 128;
 
@@ -94,8 +94,9 @@ pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
             0 => String::new(),
             unreadable => format!(" ({unreadable} more cannot be read there)"),
         };
-        let sentence =
-            format!("{checked} network settings as {EMERALD} advises, or better{unreadable}");
+        let sentence = format!(
+            "{checked} network settings are at the advised values or better ({SOURCE}){unreadable}"
+        );
         checks.push(Check::ok(name, "sysctl", sentence));
     }
     checks
@@ -139,7 +140,7 @@ fn deviation(client: &Client<'_>, advice: &SettingAdvice) -> Option<Check> {
     let mut fixed: Vec<String> = numbers.iter().map(|w| (*w).to_owned()).collect();
     fixed[advice.field_index] = wanted.to_string();
     let sentence = format!(
-        "{} is {value}, {EMERALD} advises {bound} {wanted}: {}",
+        "{} is {value}; set it to {bound} {wanted} ({SOURCE}): {}",
         advice.name, advice.why
     );
     let command = match fixed.as_slice() {
@@ -163,7 +164,7 @@ fn slots(client: &Client<'_>) -> Option<Check> {
         return None;
     }
     let sentence = format!(
-        "{SLOT_TABLE} is {now} and may grow to {most}, {EMERALD} advises {SLOTS}: it limits the requests in flight of an NFS mount"
+        "{SLOT_TABLE} is {now} and may grow to {most}; set it to {SLOTS} or more ({SOURCE}): it limits the requests in flight of an NFS mount"
     );
     let command = format!("sudo sysctl -w {SLOT_TABLE}={SLOTS}");
     Some(Check::warning(client.name, "sysctl", sentence).fix(command))
@@ -208,7 +209,7 @@ mod tests {
             ]
         );
         assert!(checks.iter().all(|c| c.verdict == CheckStatus::Warning));
-        assert!(checks.iter().all(|c| c.sentence.contains("Emerald")));
+        assert!(checks.iter().all(|c| c.sentence.contains("(slides E)")));
         // A fast interface needs more.
         made.facts.nic_mbps = Some(25_000);
         assert_eq!(judge(&made.client()).len(), 4);
