@@ -27,9 +27,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A mount takes milliseconds.
-const MOUNT_LIMIT: Duration = Duration::from_secs(20);
+const MOUNT_LIMIT: Duration = Duration::from_secs(120);
 /// The threads end as soon as the connection is cut.
-const END_LIMIT: Duration = Duration::from_secs(5);
+const END_LIMIT: Duration = Duration::from_secs(120);
 
 /// Options of a [`Faulty`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

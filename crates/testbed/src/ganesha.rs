@@ -15,7 +15,7 @@ const NFS_PORT: u16 = 12049;
 const MOUNT_PORT: u16 = 12048;
 
 /// It takes less than 0.2 s on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(30);
+const START_LIMIT: Duration = Duration::from_secs(120);
 
 /// The exported directory in the sandbox: a tmpfs.
 const FILES: &str = "/run/export";

@@ -15,12 +15,13 @@ mod host_root;
 mod six;
 mod ssh;
 
-use crate::tools::{need, search_path};
+use crate::tools::{need, search_path, wait_until};
 use crate::{Error, Export, Result, Sandbox, ScriptOutput};
 use host_root::HostRoot;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,9 @@ const MOST_HOSTS: usize = 64;
 const SHARED_MIB: u32 = 1024;
 
 /// All together take less than a second on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(30);
+const START_LIMIT: Duration = Duration::from_secs(120);
+/// A TCP port on which no host listens.
+const CLOSED_PORT: u16 = 9;
 /// Time limit of a script that a test runs on a host.
 const SCRIPT_LIMIT_S: &str = "60";
 
@@ -117,13 +120,33 @@ impl Hosts {
         for (name, address) in &names {
             ssh.add_known_host(name, *address, &dir.join(name).join("host_key"))?;
         }
-        Ok(Hosts {
+        let hosts = Hosts {
             clients,
             prime,
             ssh,
             dir,
             home,
             sandbox: Arc::clone(sandbox),
+        };
+        hosts.wait_reachable()?;
+        Ok(hosts)
+    }
+
+    /// Waits until packets of the prime reach each host and are answered. The kernel enables a port
+    /// of the switch some time after its link is up: on a busy machine that takes longer than the
+    /// 3 s after which ARP fails, and a connection with it ("No route to host").
+    fn wait_reachable(&self) -> Result<()> {
+        self.run(|| {
+            for place in &self.clients {
+                let address = (place.address, CLOSED_PORT).into();
+                let what = format!("{}: the link from the prime", place.name);
+                wait_until(&what, START_LIMIT, place.log_file(), || {
+                    let refused = TcpStream::connect_timeout(&address, START_LIMIT)
+                        .is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused);
+                    Ok(refused.then_some(()))
+                })?;
+            }
+            Ok(())
         })
     }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 const PORT: u16 = 10088;
 
 /// It takes some ten milliseconds on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(20);
+const START_LIMIT: Duration = Duration::from_secs(120);
 
 /// A running KDC. It has the users of [`Samba`], with the same passwords, and SMB
 /// services under the names by which a server in the sandbox is reached.
@@ -99,7 +99,7 @@ impl Kdc {
         let (name, value) = self.environment();
         let mut kinit = self.sandbox.command("timeout");
         kinit
-            .args(["20", "kinit", user])
+            .args(["120", "kinit", user])
             .env(name, value)
             .env("KRB5CCNAME", &cache);
         finish("kinit", &mut kinit, &format!("{password}\n")).map(|_| cache)

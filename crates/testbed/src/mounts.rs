@@ -35,7 +35,7 @@ exec nsenter --mount="$namespace" --wdns="$(pwd -P)" -- setpriv --pdeathsig KILL
 "#;
 
 /// Time limit for the exit of the holder.
-const EXIT_LIMIT: Duration = Duration::from_secs(10);
+const EXIT_LIMIT: Duration = Duration::from_secs(120);
 
 /// A mount namespace for the file systems of one test.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::{Error, KernelServer, Result};
 use std::time::Duration;
 
 /// The scripts take milliseconds; a busy machine takes longer.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// The exit status of [`LOSE`] if a module is missing.
 const NO_MODULE: i32 = 77;

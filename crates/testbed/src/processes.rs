@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// The state of a stopped or continued process changes immediately, on a host under
 /// load a little later.
-const SIGNAL_LIMIT: Duration = Duration::from_secs(5);
+const SIGNAL_LIMIT: Duration = Duration::from_secs(120);
 
 /// A process of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// It takes about 0.3 s on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(30);
+const START_LIMIT: Duration = Duration::from_secs(120);
 
 /// Space of the share [`Samba::SMALL`], in MiB.
 const SMALL_MIB: u32 = 4;
@@ -324,7 +324,7 @@ impl Samba {
         let output = Command::new("nsenter")
             .args(["--target", &self.pid.to_string()])
             .args(["--net", "--mount", "--ipc", "--uts", "--pid", "--"])
-            .args(["timeout", "20", program])
+            .args(["timeout", "120", program])
             .args(args)
             .env("PATH", search_path())
             .stdin(Stdio::null())

@@ -27,7 +27,7 @@ const INIT: &str = include_str!("../scripts/sandbox-init.sh");
 const EXEC_IF_PARENT_LIVES: &str = r#"[ "$PPID" = "$1" ] && shift && exec "$@""#;
 
 /// Time limit for the exit of process 1 after its input has ended.
-const EXIT_LIMIT: Duration = Duration::from_secs(10);
+const EXIT_LIMIT: Duration = Duration::from_secs(120);
 
 /// A network, process and mount namespace, empty but for a loopback interface.
 ///

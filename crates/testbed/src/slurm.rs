@@ -30,7 +30,7 @@ const MOST_NODES: usize = 16;
 const NODE_CPUS: usize = 8;
 
 /// The controller waits about a second before it contacts its nodes.
-const START_LIMIT: Duration = Duration::from_secs(30);
+const START_LIMIT: Duration = Duration::from_secs(120);
 /// munge's key, in bytes.
 const KEY_LENGTH: u64 = 128;
 

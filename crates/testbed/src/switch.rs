@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The start takes half a second on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(30);
+const START_LIMIT: Duration = Duration::from_secs(120);
 /// The address of the sandbox's own network on the switch.
 const OWN: &str = "10.78.0.3/24";
 /// Debian's path of the schema of its database.

@@ -37,7 +37,7 @@ impl Hosts {
     ///
     /// # Errors
     ///
-    /// When there is no such host, or a process does not stop within 5 s.
+    /// When there is no such host, or a process does not stop in time.
     pub fn freeze(&self, host: &str) -> Result<()> {
         processes::stop_or_continue(self.client(host)?.namespace, true)
     }

@@ -175,6 +175,11 @@ impl HostRoot {
         }
     }
 
+    /// The file with the output of its init and of its SSH server.
+    pub(super) fn log_file(&self) -> &Path {
+        self.daemon.log()
+    }
+
     /// The end of the output of its init and of its SSH server.
     pub(super) fn log(&self) -> String {
         log_tail(self.daemon.log())

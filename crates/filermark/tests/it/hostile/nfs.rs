@@ -1,6 +1,6 @@
 //! NFSv3 over TCP: the embedded server behind a proxy.
 
-use super::{Begins, Expect, ProxyState, RUNTIME_SECS, Row, run_all};
+use super::{Begins, Expect, ProxyState, Row, run_all};
 use crate::load_guard::beside_others;
 use crate::second_client::serve;
 use crate::sweep::Sweep;
@@ -114,7 +114,6 @@ pub(super) fn row(
     let sweep = Sweep::at(proxy.address())
         .suffix(&format!("{suffix}{}", begins as u8))
         .set("LOAD", 100)
-        .set("RUNTIME", RUNTIME_SECS)
         .set("RPC_TIMEOUT_MS", expect.timeout_ms(BROKEN_MS))
         .set("CONNECT_TIMEOUT_MS", expect.timeout_ms(BROKEN_MS));
     Row {

@@ -1,6 +1,6 @@
 //! SMB 3.1.1 without signatures: Samba behind a proxy.
 
-use super::{Begins, Expect, ProxyState, RUNTIME_SECS, Row, run_all};
+use super::{Begins, Expect, ProxyState, Row, run_all};
 use crate::load_guard::beside_others;
 use crate::smb::{ProtocolCase, samba, sweep};
 use filermark_model::{Op, Rule};
@@ -145,7 +145,6 @@ pub(super) fn row(
         .suffix(&format!("{suffix}{}", begins as u8))
         .set("SMB_PORT", proxy.address().port())
         .set("LOAD", 100)
-        .set("RUNTIME", RUNTIME_SECS)
         .set("RPC_TIMEOUT_MS", timeout_ms)
         .set("CONNECT_TIMEOUT_MS", timeout_ms);
     Row {

@@ -1,24 +1,37 @@
 //! Failures in the middle of a run.
 
 use super::{ProtocolCase, assert_empty, files_below, samba, sweep};
-use crate::load_guard::beside_others;
+use crate::load_guard::{Machine, beside_others};
 use crate::sweep::{Started, Sweep};
 use filermark_testbed::{Samba, SambaOptions};
+use std::collections::HashSet;
 use std::time::Duration;
 
-/// A sweep long enough to be disturbed in its RUN.
+/// Reply timeout if a server falls silent. Samba answers late on a busy machine, which is no time-out.
+const SILENT_MS: u64 = 10_000;
+/// RUN in which a server falls silent: several times as long as a time-out.
+const SILENT_SECS: u64 = 40;
+
+/// A sweep long enough to be disturbed in its RUN, also on a busy machine. Tests that wait for a
+/// timeout set it themselves.
 fn long(samba: &Samba, case: ProtocolCase) -> Sweep {
     sweep(samba, Samba::DATA, case)
         .set("LOAD", 200)
-        .set("RUNTIME", 4)
-        .set("RPC_TIMEOUT_MS", 500)
-        .set("CONNECT_TIMEOUT_MS", 2000)
+        .set("RUNTIME", 15)
+        .set("RPC_TIMEOUT_MS", 60_000)
+        .set("CONNECT_TIMEOUT_MS", 60_000)
 }
 
 /// Waits for RUN, and a little longer.
 fn in_run(started: &mut Started) {
     started.wait_for("op/s RUN");
     std::thread::sleep(Duration::from_millis(700));
+}
+
+/// The server processes of all sessions.
+fn server_pids(samba: &Samba) -> HashSet<u32> {
+    let status = samba.status().expect("smbstatus");
+    status.sessions.iter().map(|session| session.pid).collect()
 }
 
 /// The server process of one connection is killed: the calls under way on it are errors, the others
@@ -30,6 +43,7 @@ fn a_connection_that_breaks_in_run_is_made_again() {
         return;
     };
     for case in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
+        let machine = Machine::watch();
         let mut started = long(&samba, case).start();
         in_run(&mut started);
         let pid = samba.status().expect("smbstatus").sessions[0].pid;
@@ -40,7 +54,11 @@ fn a_connection_that_breaks_in_run_is_made_again() {
         let point = ended.point(1);
         let stats = point.stats.as_ref().expect("figures");
         assert!(stats.error_count() <= 4, "{:?}", stats.errors);
-        assert!(stats.achieved_ops_per_sec() > 150.0, "{:?}", point.findings);
+        let is_slow = stats.achieved_ops_per_sec() < 150.0;
+        machine.judge(match is_slow {
+            true => Err(format!("{:?}", point.findings)),
+            false => Ok(()),
+        });
         assert_empty(&samba, Samba::DATA);
     }
 }
@@ -54,17 +72,18 @@ fn a_connection_that_falls_silent_is_given_up() {
         return;
     };
     // No other process may wait for files that the stopped one has open.
-    let mut started = long(&samba, ProtocolCase::Smb311).start();
+    let mut started = long(&samba, ProtocolCase::Smb311)
+        .set("RPC_TIMEOUT_MS", SILENT_MS)
+        .set("RUNTIME", SILENT_SECS)
+        .start();
     in_run(&mut started);
-    let pid = samba.status().expect("smbstatus").sessions[0].pid;
+    let before = server_pids(&samba);
+    let pid = *before.iter().next().expect("a session");
     samba.freeze_connection(pid).expect("stop a connection");
-    started.wait_until("a time-out", |started| {
-        started.stderr().contains("RUN")
-            && samba
-                .status()
-                .is_ok_and(|s| s.sessions.iter().any(|session| session.pid != pid))
+    // After a time-out there is a new connection, with a process of its own.
+    started.wait_until("a new connection", |_| {
+        !server_pids(&samba).is_subset(&before)
     });
-    std::thread::sleep(Duration::from_secs(1));
     samba.thaw_connection(pid).expect("let it go on");
     let ended = started.wait();
     assert!(ended.is_complete(), "{}", ended.stderr);
@@ -80,7 +99,11 @@ fn a_server_that_goes_away_ends_the_sweep() {
     };
     // Its network is kept.
     let sandbox = std::sync::Arc::clone(samba.sandbox());
-    let mut started = long(&samba, ProtocolCase::Smb311).start();
+    // New connections are tried until the timeout. The loss of the server ends RUN, not its length.
+    let mut started = long(&samba, ProtocolCase::Smb311)
+        .set("CONNECT_TIMEOUT_MS", SILENT_MS)
+        .set("RUNTIME", 600)
+        .start();
     in_run(&mut started);
     drop(samba);
     let ended = started.wait();
