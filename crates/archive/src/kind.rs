@@ -3,7 +3,7 @@
 //! A command reads its input with its own reader. If the reader refuses the file, [`refusal`]
 //! names the kind that the file has, and what to give instead.
 
-use crate::role::{RC_NAME, is_run_line, is_submission, is_summary};
+use crate::role::{CSV_HEADER, RC_NAME, is_run_line, is_submission, is_summary};
 use crate::zipfile::is_zip;
 use filermark_results::output::OutputTable;
 use filermark_results::outputs::{OUTPUTS, RECORD};
@@ -137,7 +137,7 @@ impl FileKind {
             () if lower.starts_with("sfs mixfile") || lower.starts_with("cifs mixfile") => {
                 Self::Mix
             }
-            () if lower.starts_with("point,requested_ops_per_s,") => Self::Csv,
+            () if first.starts_with(CSV_HEADER) => Self::Csv,
             () if is_energy_setup(text) => Self::EnergySetup,
             () if first.starts_with("[[") => Self::Definitions,
             () if is_summary(text.as_bytes()) => Self::Summary,
@@ -191,53 +191,56 @@ pub struct Wanted {
     pub option: &'static str,
 }
 
+impl Wanted {
+    /// Files that are given without an option.
+    const fn argument(what: &'static str, kinds: &'static [FileKind]) -> Self {
+        Self {
+            what,
+            kinds,
+            option: "",
+        }
+    }
+}
+
 /// Run records.
-pub const RECORDS: Wanted = Wanted {
-    what: "a run record (SUFFIX.run.jsonl)",
-    kinds: &[FileKind::Record],
-    option: "",
-};
+pub const RECORDS: Wanted =
+    Wanted::argument("a run record (SUFFIX.run.jsonl)", &[FileKind::Record]);
 
 /// The input of `bundle`.
-pub const TO_PACK: Wanted = Wanted {
-    what: "a run record (SUFFIX.run.jsonl), a submission (XML) or a directory of them",
-    kinds: &[FileKind::Record, FileKind::Submission, FileKind::Directory],
-    option: "",
-};
+pub const TO_PACK: Wanted = Wanted::argument(
+    "a run record (SUFFIX.run.jsonl), a submission (XML) or a directory of them",
+    &[FileKind::Record, FileKind::Submission, FileKind::Directory],
+);
 
 /// The input of `verify`.
-pub const TO_VERIFY: Wanted = Wanted {
-    what: "an archive (ZIP), a run record (SUFFIX.run.jsonl), a submission (XML) or a directory \
-           of them",
-    kinds: &[
+pub const TO_VERIFY: Wanted = Wanted::argument(
+    "an archive (ZIP), a run record (SUFFIX.run.jsonl), a submission (XML) or a directory \
+     of them",
+    &[
         FileKind::Zip,
         FileKind::Record,
         FileKind::Submission,
         FileKind::Directory,
     ],
-    option: "",
-};
+);
 
 /// The input of `report`.
-pub const TO_REPORT: Wanted = Wanted {
-    what: "a run record (SUFFIX.run.jsonl), a submission (XML) or a summary file (sfssum)",
-    kinds: &[FileKind::Record, FileKind::Submission, FileKind::Summary],
-    option: "",
-};
+pub const TO_REPORT: Wanted = Wanted::argument(
+    "a run record (SUFFIX.run.jsonl), a submission (XML) or a summary file (sfssum)",
+    &[FileKind::Record, FileKind::Submission, FileKind::Summary],
+);
 
 /// Submissions.
-pub const SUBMISSIONS: Wanted = Wanted {
-    what: "a submission (XML); filermark subedit makes one",
-    kinds: &[FileKind::Submission],
-    option: "",
-};
+pub const SUBMISSIONS: Wanted = Wanted::argument(
+    "a submission (XML); filermark subedit makes one",
+    &[FileKind::Submission],
+);
 
 /// Results of a submission.
-pub const RESULTS: Wanted = Wanted {
-    what: "a summary file (sfssum) or a run record (SUFFIX.run.jsonl), then its rc file",
-    kinds: &[FileKind::Record, FileKind::Summary],
-    option: "",
-};
+pub const RESULTS: Wanted = Wanted::argument(
+    "a summary file (sfssum) or a run record (SUFFIX.run.jsonl), then its rc file",
+    &[FileKind::Record, FileKind::Summary],
+);
 
 /// Rc files.
 pub const RC_FILES: Wanted = Wanted {
@@ -247,12 +250,11 @@ pub const RC_FILES: Wanted = Wanted {
 };
 
 /// The input of `import`.
-pub const TO_IMPORT: Wanted = Wanted {
-    what: "an rc file of an earlier generation, or an XML file of benchmark definitions of the \
-           2014 kind (benchmarks.xml)",
-    kinds: &[FileKind::Rc, FileKind::Mix, FileKind::Definitions],
-    option: "",
-};
+pub const TO_IMPORT: Wanted = Wanted::argument(
+    "an rc file of an earlier generation, or an XML file of benchmark definitions of the \
+     2014 kind (benchmarks.xml)",
+    &[FileKind::Rc, FileKind::Mix, FileKind::Definitions],
+);
 
 /// Why a command cannot use a file; shown as `file: kind; advice`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -342,12 +344,12 @@ fn records_in(folder: &Path) -> Vec<PathBuf> {
 
 /// Whether this is not text: it has a byte that no text has, or is not UTF-8 from its start.
 fn is_binary(head: &[u8]) -> bool {
-    let valid = match std::str::from_utf8(head) {
-        Ok(_) => return head.contains(&0),
+    let is_text = match std::str::from_utf8(head) {
+        Ok(_) => true,
         // The last character may be cut.
         Err(e) => e.error_len().is_none(),
     };
-    !valid || head.contains(&0)
+    !is_text || head.contains(&0)
 }
 
 /// Whether a line is `NAME=value`, as in rc files.

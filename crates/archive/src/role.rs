@@ -15,7 +15,7 @@ pub(crate) fn certain(name: &str, bytes: &[u8]) -> Option<Role> {
     match row {
         Some(row) if row.role == Role::Log && is_of_command(name) => None,
         Some(row) if row.is_certain_by_name() => Some(row.role),
-        _ if bytes.starts_with(CSV_HEADER) => Some(Role::Table),
+        _ if bytes.starts_with(CSV_HEADER.as_bytes()) => Some(Role::Table),
         _ if is_submission(bytes) => Some(Role::Submission),
         _ if is_summary(bytes) => Some(Role::Summary),
         _ => None,
@@ -81,7 +81,7 @@ fn is_rc(name: &str) -> bool {
 /// The default name of the rc file.
 pub(crate) const RC_NAME: &str = "sfs_rc";
 /// The beginning of the table of a run.
-const CSV_HEADER: &[u8] = b"point,requested_ops_per_s,achieved_ops_per_s,";
+pub(crate) const CSV_HEADER: &str = "point,requested_ops_per_s,achieved_ops_per_s,";
 /// Maximum size of a summary, in bytes.
 const SUMMARY_LEN_MAX: usize = 1 << 20;
 

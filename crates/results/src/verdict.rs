@@ -65,14 +65,15 @@ impl Verdict {
         let of_run = record.run.plan.findings.iter().chain(at_end);
         let invalid = of_run.filter(|f| f.invalidates());
         verdict.invalid = invalid.map(|f| one_line(&f.message)).collect();
-        let reason_of_point =
-            |reason: &str| record.points.iter().any(|p| p.failure() == Some(reason));
-        let is_of_point = |outcome: &Outcome| match outcome {
-            Outcome::Failed { reason } => reason_of_point(reason),
+        // A load point that ended the run is named with its reason.
+        let is_of_point = match end.map(|e| &e.outcome) {
+            Some(Outcome::Failed { reason }) => {
+                let mut points = record.points.iter();
+                points.any(|p| p.failure() == Some(reason))
+            }
             _ => false,
         };
-        // A load point that ended the run is named with its reason.
-        if !end.is_some_and(|end| is_of_point(&end.outcome)) {
+        if !is_of_point {
             verdict.invalid.extend(ending(end));
         }
         verdict.judge_points(record);

@@ -1,7 +1,7 @@
 //! Captured network traffic, decoded by Wireshark's dissectors.
 
 use crate::daemon::Daemon;
-use crate::tools::{need, search_path, write};
+use crate::tools::{BUSY_LIMIT, need, search_path, write};
 use crate::{Error, Result, Sandbox};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-const START_LIMIT: Duration = Duration::from_secs(120);
-const STOP_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = BUSY_LIMIT;
+const STOP_LIMIT: Duration = BUSY_LIMIT;
 
 /// dumpcap gets packets from the kernel in blocks, the last one after a timeout
 /// of at most a quarter of a second; if it ended sooner it would miss that block.

@@ -12,6 +12,7 @@ mod tree;
 
 pub use faults::Kind;
 
+use crate::tools::BUSY_LIMIT;
 use crate::{Error, Mounts, Result, Scratch};
 use faults::Faults;
 use fs::FaultyFs;
@@ -27,9 +28,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A mount takes milliseconds.
-const MOUNT_LIMIT: Duration = Duration::from_secs(120);
+const MOUNT_LIMIT: Duration = BUSY_LIMIT;
 /// The threads end as soon as the connection is cut.
-const END_LIMIT: Duration = Duration::from_secs(120);
+const END_LIMIT: Duration = BUSY_LIMIT;
 
 /// Options of a [`Faulty`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

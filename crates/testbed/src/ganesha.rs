@@ -1,7 +1,7 @@
 //! nfs-ganesha: a user-space NFS server, with its rpcbind and D-Bus daemon.
 
 use crate::daemon::Daemon;
-use crate::tools::{log_tail, need, wait_until, write};
+use crate::tools::{BUSY_LIMIT, log_tail, need, wait_until, write};
 use crate::{Error, Export, Result, Sandbox, ServerOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
@@ -15,7 +15,7 @@ const NFS_PORT: u16 = 12049;
 const MOUNT_PORT: u16 = 12048;
 
 /// It takes less than 0.2 s on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = BUSY_LIMIT;
 
 /// The exported directory in the sandbox: a tmpfs.
 const FILES: &str = "/run/export";

@@ -15,7 +15,7 @@ mod host_root;
 mod six;
 mod ssh;
 
-use crate::tools::{need, search_path, wait_until};
+use crate::tools::{BUSY_LIMIT, need, search_path, wait_until};
 use crate::{Error, Export, Result, Sandbox, ScriptOutput};
 use host_root::HostRoot;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -43,7 +43,7 @@ const MOST_HOSTS: usize = 64;
 const SHARED_MIB: u32 = 1024;
 
 /// All together take less than a second on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = BUSY_LIMIT;
 /// A TCP port on which no host listens.
 const CLOSED_PORT: u16 = 9;
 /// Time limit of a script that a test runs on a host.

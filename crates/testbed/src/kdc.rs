@@ -1,7 +1,7 @@
 //! MIT's KDC, with a realm for tests, in a sandbox.
 
 use crate::daemon::Daemon;
-use crate::tools::{need, search_path, wait_until, write};
+use crate::tools::{BUSY_LIMIT, need, search_path, wait_until, write};
 use crate::{Error, Result, Samba, Sandbox};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
@@ -14,7 +14,7 @@ use std::time::Duration;
 const PORT: u16 = 10088;
 
 /// It takes some ten milliseconds on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = BUSY_LIMIT;
 
 /// A running KDC. It has the users of [`Samba`], with the same passwords, and SMB
 /// services under the names by which a server in the sandbox is reached.

@@ -1,6 +1,6 @@
 //! The Linux kernel's own NFS server and NFS client.
 
-use crate::tools::need;
+use crate::tools::{BUSY_LIMIT, need};
 use crate::uml::Uml;
 use crate::{Error, Export, NfsCounts, NfsVersion, Result, Sandbox, ServerOptions};
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ const THREADS: u32 = 4;
 const NFSD_V2: &str = "FILERMARK_NFSD_V2";
 
 /// Reading the kernel's counters takes milliseconds, on a busy machine longer.
-const COUNTS_LIMIT: Duration = Duration::from_secs(120);
+const COUNTS_LIMIT: Duration = BUSY_LIMIT;
 
 /// A Linux kernel that exports a tmpfs over NFSv3 and optionally NFSv4, over TCP and
 /// optionally UDP, at the standard ports.

@@ -7,7 +7,7 @@
 //! unmounts everything. Unlike in a sandbox, the process numbers and `/proc` are the
 //! host's, so that a program under test finds `/proc/self`.
 
-use crate::tools::{log_tail, need, search_path};
+use crate::tools::{BUSY_LIMIT, log_tail, need, search_path};
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -35,7 +35,7 @@ exec nsenter --mount="$namespace" --wdns="$(pwd -P)" -- setpriv --pdeathsig KILL
 "#;
 
 /// Time limit for the exit of the holder.
-const EXIT_LIMIT: Duration = Duration::from_secs(120);
+const EXIT_LIMIT: Duration = BUSY_LIMIT;
 
 /// A mount namespace for the file systems of one test.
 #[derive(Debug)]

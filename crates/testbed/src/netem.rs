@@ -3,11 +3,12 @@
 //! Many hosts' kernels are built without netem; User Mode Linux has it as a module. So
 //! the server drops packets that it sends, and the client's kernel is unchanged.
 
+use crate::tools::BUSY_LIMIT;
 use crate::{Error, KernelServer, Result};
 use std::time::Duration;
 
 /// The scripts take milliseconds; a busy machine takes longer.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = BUSY_LIMIT;
 
 /// The exit status of [`LOSE`] if a module is missing.
 const NO_MODULE: i32 = 77;

@@ -1,6 +1,7 @@
 //! The processes of one process namespace (a host, a node of a cluster), with their pids
 //! in the machine's namespace.
 
+use crate::tools::BUSY_LIMIT;
 use crate::{Error, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The state of a stopped or continued process changes immediately, on a host under
 /// load a little later.
-const SIGNAL_LIMIT: Duration = Duration::from_secs(120);
+const SIGNAL_LIMIT: Duration = BUSY_LIMIT;
 
 /// A process of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ mod status;
 
 use crate::daemon::Daemon;
 use crate::processes::{self, Process};
-use crate::tools::{need, search_path, write};
+use crate::tools::{BUSY_LIMIT, need, search_path, write};
 use crate::{Error, Kdc, Result, Sandbox};
 pub use logons::Logon;
 pub use options::{SambaOptions, SmbEncryption, SmbGuests, SmbSigning};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// It takes about 0.3 s on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = BUSY_LIMIT;
 
 /// Space of the share [`Samba::SMALL`], in MiB.
 const SMALL_MIB: u32 = 4;

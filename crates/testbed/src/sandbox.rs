@@ -7,7 +7,7 @@
 //! mounts. No destructor has to run for that.
 
 use crate::error::check_enabled;
-use crate::tools::{need, search_path};
+use crate::tools::{BUSY_LIMIT, need, search_path};
 use crate::{Error, Result};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
@@ -27,7 +27,7 @@ const INIT: &str = include_str!("../scripts/sandbox-init.sh");
 const EXEC_IF_PARENT_LIVES: &str = r#"[ "$PPID" = "$1" ] && shift && exec "$@""#;
 
 /// Time limit for the exit of process 1 after its input has ended.
-const EXIT_LIMIT: Duration = Duration::from_secs(120);
+const EXIT_LIMIT: Duration = BUSY_LIMIT;
 
 /// A network, process and mount namespace, empty but for a loopback interface.
 ///

@@ -6,7 +6,7 @@
 
 use crate::daemon::Daemon;
 use crate::processes::{self, Process};
-use crate::tools::{need, wait_until, write};
+use crate::tools::{BUSY_LIMIT, need, wait_until, write};
 use crate::{Error, Result, Sandbox};
 use rustix::process::Signal;
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ const MOST_NODES: usize = 16;
 const NODE_CPUS: usize = 8;
 
 /// The controller waits about a second before it contacts its nodes.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = BUSY_LIMIT;
 /// munge's key, in bytes.
 const KEY_LENGTH: u64 = 128;
 

@@ -1,7 +1,7 @@
 //! net-snmp's agent, with objects that a test sets: the outlets of a PDU, a sensor.
 
 use crate::daemon::Daemon;
-use crate::tools::{need, write};
+use crate::tools::{BUSY_LIMIT, need, write};
 use crate::{Error, Result, Sandbox};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const PORT: u16 = 1161;
 
 /// It takes some ten milliseconds on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = BUSY_LIMIT;
 
 /// Answers for an object with the file of its name, if there is one (`pass_persist` of
 /// snmpd.conf). Not `pass`, whose output the agent caches for half a minute.

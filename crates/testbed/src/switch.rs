@@ -7,7 +7,7 @@
 
 use crate::daemon::Daemon;
 use crate::sandbox::run_in;
-use crate::tools::{need, search_path, wait_until};
+use crate::tools::{BUSY_LIMIT, need, search_path, wait_until};
 use crate::{Error, Result, Sandbox};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The start takes half a second on an idle machine.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = BUSY_LIMIT;
 /// The address of the sandbox's own network on the switch.
 const OWN: &str = "10.78.0.3/24";
 /// Debian's path of the schema of its database.

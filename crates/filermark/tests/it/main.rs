@@ -89,6 +89,7 @@ mod validate_alone;
 mod warmup;
 mod wire;
 mod workload;
+mod wrong_kind;
 
 use std::path::Path;
 use std::process::{Command, Output};
