@@ -37,6 +37,9 @@ pub use workload::{
     CheckArgs, ExportArgs, FromNfsstatArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand,
 };
 
+/// The largest width of help, in columns.
+const WIDTH_MAX: usize = 100;
+
 /// The examples of `--help`.
 fn examples() -> String {
     format!(
@@ -79,7 +82,7 @@ fn after_help() -> String {
 #[command(
     propagate_version = true,
     arg_required_else_help = true,
-    max_term_width = 100
+    max_term_width = WIDTH_MAX
 )]
 pub struct Cli {
     /// What to do.
@@ -232,7 +235,8 @@ Examples:
   filermark run -r sfs_rc -s mine
   filermark run -r sfs_rc -s quick -o WARMUP_TIME=5 -o RUNTIME=10
   filermark run -r sfs_rc -s mine --events - | jq -c .type{RUN_EXAMPLE}
-  filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 -o WARMUP_TIME=1 -o RUNTIME=5 -o FILESET_MB_PER_OP=0.1
+  filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 \\
+      -o WARMUP_TIME=1 -o RUNTIME=5 -o FILESET_MB_PER_OP=0.1
 
 Ctrl-C ends a run: results so far are kept, files on the server are removed."
     )
@@ -565,6 +569,23 @@ mod tests {
         assert_eq!(args.listen, ["[::1]:7".parse().unwrap()]);
         assert_eq!(args.delay, Some("250us".parse().unwrap()));
         assert_eq!(args.capacity, Some(2 << 20));
+    }
+
+    #[test]
+    fn lines_of_examples_are_not_wrapped() {
+        fn check(command: &clap::Command) {
+            let text = command.get_after_help().map(ToString::to_string);
+            for line in text.unwrap_or_default().lines() {
+                let width = line.chars().count();
+                assert!(
+                    width <= WIDTH_MAX,
+                    "{}: {width} columns: {line}",
+                    command.get_name()
+                );
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
     }
 
     #[test]

@@ -49,8 +49,8 @@ pub struct StopArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filermark keys -r sfs_rc                         which clients accept this user, and what would be done
-  filermark keys -r sfs_rc --yes                   does it; prompts for passwords at the terminal
+  filermark keys -r sfs_rc                    clients that accept this user, and what would be done
+  filermark keys -r sfs_rc --yes              does it; prompts for passwords at the terminal
 
 ssh-keygen makes a key (ed25519) if there is none; ssh-copy-id copies the public key to the
 clients. The private key stays here. You confirm the fingerprint of each new host key.")]

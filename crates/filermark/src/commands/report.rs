@@ -77,7 +77,7 @@ fn of_record(
         (None, None) => all_files(args, input, &record, &options),
         (format, out) => {
             let out = out.unwrap_or(Path::new("-"));
-            let form = format.unwrap_or_else(|| output::form_of(out));
+            let form = format.map_or_else(|| output::form_of(out), Ok)?;
             one_report(args, &record, &options, form, out)
         }
     }

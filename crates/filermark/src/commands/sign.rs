@@ -29,12 +29,15 @@ pub fn verifying_key(key: &str) -> Result<VerifyingKey, String> {
     if let Some(key) = VerifyingKey::from_base64(key) {
         return Ok(key);
     }
+    let advice = "give the file minisign.pub, or the key that it has (RW...)";
+    if !Path::new(key).exists() {
+        return Err(format!(
+            "--key {key}: neither a public key of minisign nor a file; {advice}"
+        ));
+    }
     let text = text_of(Path::new(key))?;
-    VerifyingKey::of_text(&text).ok_or_else(|| {
-        format!(
-            "{key}: not a public key of minisign; give minisign.pub, or the key that it has (RW...)"
-        )
-    })
+    VerifyingKey::of_text(&text)
+        .ok_or_else(|| format!("{key}: not a public key of minisign; {advice}"))
 }
 
 fn password(key: &Path, file: Option<&Path>) -> Result<Secret, String> {

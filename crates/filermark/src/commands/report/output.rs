@@ -6,11 +6,24 @@ use filermark_report::{FORMS, Form, HTML, Report, ReportError};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// The form for a file's name; HTML, if the name has no known ending.
-pub fn form_of(out: &Path) -> &'static Form {
-    let extension = out.extension().and_then(|e| e.to_str()).unwrap_or_default();
+/// The form for a file's name; HTML, if the name has no extension.
+///
+/// # Errors
+/// No form has this extension; with those that exist.
+pub fn form_of(out: &Path) -> Result<&'static Form, CommandError> {
+    let Some(extension) = out.extension() else {
+        return Ok(&FORMS[0]);
+    };
+    let extension = extension.to_string_lossy();
     let is_named = |form: &&Form| extension.eq_ignore_ascii_case(form.output.extension());
-    FORMS.iter().find(is_named).unwrap_or(&FORMS[0])
+    FORMS.iter().find(is_named).ok_or_else(|| {
+        let known: Vec<_> = FORMS.iter().map(|form| form.output.extension()).collect();
+        CommandError::Usage(vec![format!(
+            "{}: no report has the extension \"{extension}\"; give one of {}, or the format with -f",
+            out.display(),
+            known.join(", ")
+        )])
+    })
 }
 
 /// Whether a form is HTML, which has its chart in a separate file.
@@ -49,7 +62,7 @@ pub fn deliver_chart(
     let Some(picture) = chart_beside(out).filter(|_| is_page(form)) else {
         return Ok(());
     };
-    let form = form_of(&picture);
+    let form = form_of(&picture)?;
     match draw(form) {
         Ok(png) => deliver(&picture, form, &png),
         // A record without a measured point has no chart; its page states that.
@@ -77,10 +90,17 @@ mod tests {
             ("mine.summary", "summary"),
             ("-", "html"),
             ("mine", "html"),
-            ("mine.other", "html"),
         ] {
-            assert_eq!(form_of(Path::new(name)).name, form, "{name}");
+            let found = form_of(Path::new(name)).expect("a form");
+            assert_eq!(found.name, form, "{name}");
         }
+        let Err(CommandError::Usage(why)) = form_of(Path::new("mine.other")) else {
+            panic!("no form has this extension");
+        };
+        assert!(
+            why[0].contains("\"other\"") && why[0].contains("html, "),
+            "{why:?}"
+        );
         assert_eq!(chart_beside(Path::new("-")), None);
         assert_eq!(
             chart_beside(Path::new("d/mine.html")),

@@ -26,7 +26,7 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Command
     }
     let document = read_submission(input)?;
     let out = args.out.as_deref().unwrap_or(Path::new("-"));
-    let form = args.format.unwrap_or_else(|| output::form_of(out));
+    let form = args.format.map_or_else(|| output::form_of(out), Ok)?;
     let made = match form.submission {
         SubmissionForm::Bare(make) => make(&document),
         SubmissionForm::Laid(make) => {

@@ -18,7 +18,7 @@ pub fn report(args: &ReportArgs, input: &Path) -> CommandResult {
     let form = match args.format {
         Some(form) => form,
         None if output::is_stdout(out) => &KEYS,
-        None => output::form_of(out),
+        None => output::form_of(out)?,
     };
     let Some(make) = form.summary else {
         let able = FORMS.iter().filter(|form| form.summary.is_some());
