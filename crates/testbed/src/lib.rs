@@ -71,3 +71,4 @@ pub use smb_wire::SmbTimes;
 pub use snmpd::Snmpd;
 pub use strace::{Call, Strace};
 pub use switch::{SflowOptions, Switch};
+pub use tools::BUSY_LIMIT;

@@ -224,11 +224,11 @@ impl Slurm {
         )
     }
 
-    /// The output of one of Slurm's programs, which must succeed within 5 s.
+    /// The output of one of Slurm's programs, which must succeed within [`BUSY_LIMIT`].
     fn output_of(&self, command: &[&str]) -> Result<String> {
         let done = self
             .command("timeout")
-            .args(["-k", "1", "5"])
+            .args(["-k", "1", &BUSY_LIMIT.as_secs().to_string()])
             .args(command)
             .stdin(Stdio::null())
             .output()

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// The time limit of a step that takes less than a few seconds on an idle machine: beside other load
 /// it has taken more than 30 s.
-pub(crate) const BUSY_LIMIT: Duration = Duration::from_secs(120);
+pub const BUSY_LIMIT: Duration = Duration::from_secs(120);
 
 /// Lines of a log in an error message.
 const TAIL_LINES: usize = 30;

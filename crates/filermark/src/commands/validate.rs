@@ -205,7 +205,8 @@ fn print(outcome: &Outcome, failure: Option<&str>, plan: &RunPlan, output: &Outp
         };
         stdout::print(&format!("{mount}{origin}: {summary}\n"));
     }
-    for why in outcome.not_validated() {
+    // The errors follow on stderr.
+    for why in &outcome.skipped {
         stdout::print(&format!("not validated: {why}\n"));
     }
 }

@@ -6,12 +6,12 @@ use crate::preflight::PreflightOutput;
 use crate::second_client::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
 use filermark_server::{RunningServer, ServerOptions};
-use filermark_testbed::{Sandbox, Slurm, available};
+use filermark_testbed::{BUSY_LIMIT, Sandbox, Slurm, available};
 use rustix::process::Signal;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = BUSY_LIMIT;
 
 /// Two nodes, and a server that both can reach.
 struct Scene {
@@ -210,17 +210,12 @@ fn a_queue_has_its_time_and_the_job_leaves_it_again() {
     assert!(why.contains("queued and waiting for resources"), "{why}");
     let left = queue();
     assert!(left.len() == 1 && left[0].contains("other"), "{left:?}");
-    // Ctrl-C cancels it as well.
-    let mut started = scene.run(&[]).start();
+    // Ctrl-C cancels it as well, long before the end of START_TIMEOUT.
+    let mut started = scene.run(&[]).set("START_TIMEOUT", 3_600).start();
     started.wait_until("a second job", |_| queue().len() == 2);
     started.signal(Signal::INT);
     let ended = started.wait();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
-    assert!(
-        ended.elapsed < Duration::from_secs(5),
-        "{:?}",
-        ended.elapsed
-    );
     let since = Instant::now();
     while queue().len() > 1 {
         assert!(since.elapsed() < SOON, "{:?}", queue());

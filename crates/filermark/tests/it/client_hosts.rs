@@ -6,7 +6,7 @@
 use crate::sweep::{PROGRAM, Sweep};
 use filermark_results::PointRecord;
 use filermark_server::{RunningServer, Server, ServerOptions};
-use filermark_testbed::{Export, Fsal, Ganesha, Hosts, Sandbox, available};
+use filermark_testbed::{BUSY_LIMIT, Export, Fsal, Ganesha, Hosts, Sandbox, available};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A session of the SSH server takes a moment to end.
-const GONE_MAX: Duration = Duration::from_secs(10);
+const GONE_MAX: Duration = BUSY_LIMIT;
 /// The writable directories of a host; its other files are read-only.
 const PLACES: [&str; 6] = ["/tmp", "/var/tmp", "/run", "/dev/shm", "/mnt", "/root"];
 /// Where `install` puts the program: `BUILD/filermark` below this.

@@ -2,7 +2,7 @@
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::load_guard::beside_others;
-use crate::second_client::assert_empty;
+use crate::second_client::{Peek, assert_empty};
 use crate::sweep::{Ended, Started};
 use filermark_model::Rule;
 use filermark_results::Outcome;
@@ -11,8 +11,8 @@ use filermark_testbed::Hosts;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// Longest time from the first Ctrl-C to the end.
-const STOP_MAX: Duration = Duration::from_secs(10);
+/// RUN of runs that end by Ctrl-C: longer than a test waits for the end of a program.
+const LONG_RUN: u64 = 3_600;
 
 /// Both benchmarks' consoles.
 fn wait_for_run(started: &mut Started) {
@@ -26,7 +26,6 @@ fn wait_for_run(started: &mut Started) {
 fn assert_interrupted(ended: &Ended) {
     assert_eq!(ended.code, 130, "{}", ended.stderr);
     ended.assert_sanitized();
-    assert!(ended.elapsed < STOP_MAX, "{:?}", ended.elapsed);
     let end = ended.record().end.expect("an end");
     assert_eq!(end.outcome, Outcome::Interrupted);
 }
@@ -38,7 +37,7 @@ fn ctrl_c_stops_all_hosts_and_leaves_them_clean() {
         return;
     };
     let list = format!("h[1-3]:{}", Hosts::OWN);
-    let sweep = field.composite("SWBUILD", &list).set("RUNTIME", 60);
+    let sweep = field.composite("SWBUILD", &list).set("RUNTIME", LONG_RUN);
     let mut started = sweep.start();
     wait_for_run(&mut started);
     started.signal(Signal::INT);
@@ -55,13 +54,13 @@ fn the_second_ctrl_c_leaves_at_once_and_the_agents_clean_up() {
     };
     // CLEANUP takes some seconds here.
     let (server, export) = field.serve(ServerOptions {
-        delay: "REMOVE=10ms".parse().expect("a delay"),
+        delay: "REMOVE=20ms".parse().expect("a delay"),
         queue: true,
         ..ServerOptions::default()
     });
     let mut started = field
         .sweep_against("prime h1 h2 h3", &export)
-        .set("RUNTIME", 60)
+        .set("RUNTIME", LONG_RUN)
         .start();
     wait_for_run(&mut started);
     started.signal(Signal::INT);
@@ -69,13 +68,11 @@ fn the_second_ctrl_c_leaves_at_once_and_the_agents_clean_up() {
     started.signal(Signal::INT);
     let ended = started.wait();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
-    assert!(
-        ended.elapsed < Duration::from_secs(2),
-        "{:?}",
-        ended.elapsed
-    );
+    // It did not wait for the end of CLEANUP.
+    let files = || field.hosts.sandbox().run(|| Peek::into(&server).tree(""));
+    assert!(!files().is_empty());
     let since = Instant::now();
-    field.assert_clean_within(Duration::from_secs(30));
+    field.assert_clean();
     println!("clean {:?} after the prime had gone", since.elapsed());
     field.hosts.sandbox().run(|| assert_empty(&server));
 }
@@ -88,17 +85,13 @@ fn ctrl_c_is_received_while_a_host_does_not_answer() {
     };
     field.hosts.freeze("h2").expect("freeze");
     for install in ["off", "on"] {
-        let started = field.sweep("h1 h2").set("INSTALL", install).start();
+        // Without Ctrl-C it would wait longer than a test may take.
+        let sweep = field.sweep("h1 h2").set("INSTALL", install);
+        let started = sweep.set("START_TIMEOUT", 3_600).start();
         std::thread::sleep(Duration::from_secs(1));
         started.signal(Signal::INT);
         let ended = started.wait();
         assert_eq!(ended.code, 130, "{}", ended.stderr);
-        assert!(
-            ended.elapsed < Duration::from_secs(4),
-            "{:?} {}",
-            ended.elapsed,
-            ended.stderr
-        );
     }
     field.hosts.thaw("h2").expect("thaw");
     field.assert_clean();

@@ -189,7 +189,8 @@ fn a_wrong_password_is_tried_once_however_many_clients_there_are() {
     }
 }
 
-/// The texts about clients that were not validated: in JSON, in `sfsval` and on stdout.
+/// The texts about clients that were not validated: in JSON, in `sfsval` and, each once, on the
+/// console.
 fn not_validated(sweep: &Sweep) -> Vec<String> {
     let ended = sweep.clone().command("validate").run();
     assert_eq!(ended.code, 1, "{}", ended.stderr);
@@ -198,13 +199,14 @@ fn not_validated(sweep: &Sweep) -> Vec<String> {
     let actual: Vec<_> = value
         .map(|t| t.as_str().expect("a sentence").to_owned())
         .collect();
-    for text in [ended.stdout.clone(), ended.file("sfsval")] {
-        for one in &actual {
-            assert!(
-                text.contains(&format!("not validated: {one}\n")),
-                "{one}: {text}"
-            );
-        }
+    let console = format!("{}{}", ended.stdout, ended.stderr);
+    let file = ended.file("sfsval");
+    for one in &actual {
+        assert_eq!(console.matches(one.as_str()).count(), 1, "{one}: {console}");
+        assert!(
+            file.contains(&format!("not validated: {one}\n")),
+            "{one}: {file}"
+        );
     }
     actual
 }

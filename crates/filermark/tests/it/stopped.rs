@@ -6,7 +6,7 @@ use crate::sweep::{PROGRAM, Started, Sweep};
 use filermark_model::Rule;
 use filermark_results::{Outcome, Phase};
 use filermark_server::{RunningServer, ServerOptions};
-use filermark_testbed::{Hostile, Replies};
+use filermark_testbed::{BUSY_LIMIT, Hostile, Replies};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -53,11 +53,6 @@ fn interrupt_in_run(signal: Signal, server: &RunningServer) {
     wait_for_run(&mut started, "2/3");
     started.signal(signal);
     let ended = started.wait();
-    assert!(
-        ended.elapsed < Duration::from_secs(5),
-        "{:?}",
-        ended.elapsed
-    );
     // 128 plus the signal's number, as in shells.
     let code = if signal == Signal::TERM { 143 } else { 130 };
     assert_ended_by(&ended, code);
@@ -149,11 +144,8 @@ fn the_second_ctrl_c_exits_at_once() {
     started.signal(Signal::INT);
     let ended = started.wait();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
-    assert!(
-        ended.elapsed < Duration::from_secs(2),
-        "{:?}",
-        ended.elapsed
-    );
+    // It did not wait for the end of CLEANUP.
+    assert!(!Peek::into(&server).tree("").is_empty());
     let command = "filermark stop -o ";
     assert!(
         ended.stderr.contains(command) && ended.stderr.contains(" -s s"),
@@ -208,14 +200,14 @@ fn what_a_run_that_was_interrupted_twice_left_is_as_its_record_makes_it() {
 /// A server on which CLEANUP takes some seconds.
 fn slow_to_remove() -> RunningServer {
     serve(ServerOptions {
-        delay: "REMOVE=50ms".parse().expect("a delay"),
+        delay: "REMOVE=100ms".parse().expect("a delay"),
         queue: true,
         ..ServerOptions::default()
     })
 }
 
 fn wait_until_empty(server: &RunningServer) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + BUSY_LIMIT;
     while !Peek::into(server).tree("").is_empty() {
         assert!(
             Instant::now() < deadline,
