@@ -368,10 +368,13 @@ fn is_energy_setup(text: &str) -> bool {
     lines.any(|line| ["[[meter]]", "[[sensor]]", "[sflow]"].contains(&line))
 }
 
-/// Whether the first two lines have the same number of columns, separated by commas.
+/// Whether the first two lines have the same number of columns, separated by commas, and the
+/// first has names, not assignments.
 fn is_table(first: &str, second: Option<&str>) -> bool {
     let columns = |line: &str| line.split(',').count();
-    columns(first) > 2 && second.is_none_or(|second| columns(second) == columns(first))
+    columns(first) > 2
+        && !first.contains('=')
+        && second.is_none_or(|second| columns(second) == columns(first))
 }
 
 #[cfg(test)]

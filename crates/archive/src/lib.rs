@@ -24,10 +24,6 @@ pub mod verify;
 mod zipfile;
 
 #[cfg(test)]
-mod cut_tests;
-#[cfg(test)]
-mod gather_tests;
-#[cfg(test)]
 mod tests;
 
 pub use bundle::{Bundle, Member};

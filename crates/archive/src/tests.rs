@@ -1,6 +1,8 @@
 //! Archives of a synthetic run: packing, reading, and finding changes and forgeries.
 
+mod cut;
 mod forged;
+mod gather;
 mod hostile;
 mod judged;
 mod pages;

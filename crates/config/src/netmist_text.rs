@@ -20,8 +20,6 @@ mod export;
 mod keys;
 mod parse;
 #[cfg(test)]
-mod random_tests;
-#[cfg(test)]
 mod tests;
 
 pub use export::export;

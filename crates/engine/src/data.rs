@@ -14,8 +14,6 @@ mod check;
 mod compared;
 mod generation_set;
 mod history;
-#[cfg(test)]
-mod mixture_tests;
 mod sampling;
 mod sector;
 #[cfg(test)]

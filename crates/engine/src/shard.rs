@@ -266,6 +266,4 @@ pub fn status_text(driver: &dyn crate::driver::LoadDriver, status: Status) -> St
 }
 
 #[cfg(test)]
-mod stop_tests;
-#[cfg(test)]
 mod tests;

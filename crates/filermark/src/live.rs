@@ -9,7 +9,7 @@ mod estimate;
 mod facts;
 mod state;
 #[cfg(test)]
-mod state_tests;
+mod tests;
 
 pub use content::RunContent;
 pub use draw::{open_operations, silence_left};

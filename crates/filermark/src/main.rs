@@ -6,8 +6,6 @@
 //! 130, 143 interrupted.
 
 // The pages advise commands of `energy`, too.
-#[cfg(all(test, feature = "energy"))]
-mod advice_tests;
 mod browser;
 mod cli;
 mod command_aliases;
@@ -24,6 +22,10 @@ mod progress;
 mod refused;
 mod resolve_args;
 mod stdout;
+#[cfg(all(test, feature = "energy"))]
+mod tests;
+#[cfg(test)]
+mod tests;
 
 use cli::{Cli, Command};
 use std::process::ExitCode;

@@ -8,18 +8,16 @@
 mod accept;
 mod connect;
 pub mod explain;
-#[cfg(test)]
-mod manual_tests;
 mod mixed;
 mod pending_agents;
 pub mod process;
 mod remote;
 pub(crate) mod slurm;
-#[cfg(test)]
-mod slurm_tests;
 mod srun;
 pub mod ssh;
 pub mod tag;
+#[cfg(test)]
+mod tests;
 
 pub use accept::AcceptLauncher;
 pub use connect::ConnectLauncher;

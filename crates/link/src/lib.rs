@@ -24,17 +24,15 @@ pub mod identity;
 pub mod limits;
 pub mod links;
 pub mod message;
-#[cfg(test)]
-mod message_tests;
 pub mod own_host;
 pub mod plan_password;
 mod sanitize;
 pub mod secure;
 pub mod space;
-#[cfg(test)]
-mod space_tests;
 pub mod start;
 pub mod start_batches;
+#[cfg(test)]
+mod tests;
 pub mod tool;
 pub mod watchdog;
 pub mod watched_space;

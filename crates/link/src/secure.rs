@@ -47,12 +47,9 @@ pub mod peer_keys;
 mod relay;
 pub mod seal;
 pub mod secret;
+#[cfg(test)]
+mod tests;
 pub mod wire;
-
-#[cfg(test)]
-mod hostile_tests;
-#[cfg(test)]
-mod wire_tests;
 
 use std::io;
 use std::time::Duration;

@@ -9,8 +9,6 @@ mod composites;
 mod definition;
 #[cfg(test)]
 mod digits;
-#[cfg(test)]
-mod file_tests;
 mod shipped;
 #[cfg(test)]
 mod tests;

@@ -11,15 +11,9 @@
 //! This module has steps and numbers; the engine and the driver carry out the steps.
 
 mod figures;
-#[cfg(test)]
-mod figures_tests;
 mod linear;
 mod shape;
-#[cfg(test)]
-mod shape_tests;
 mod solve;
-#[cfg(test)]
-mod solve_tests;
 mod step;
 mod table;
 #[cfg(test)]

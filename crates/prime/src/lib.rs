@@ -21,14 +21,8 @@ pub mod validate;
 mod warmup;
 
 #[cfg(test)]
-mod clock_tests;
-#[cfg(test)]
-mod handover_tests;
-#[cfg(test)]
-mod heartbeats_tests;
-#[cfg(test)]
-mod rejected_input_tests;
-#[cfg(test)]
 mod sim;
+#[cfg(test)]
+mod tests;
 
 pub use run::{Progress, RunError, RunOptions, RunOutcome, run};

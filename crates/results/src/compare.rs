@@ -15,8 +15,6 @@ mod interval_variance;
 mod point_validity;
 mod points;
 mod scatter;
-#[cfg(test)]
-mod standing_tests;
 pub(crate) mod student;
 mod sweep;
 #[cfg(test)]

@@ -49,17 +49,8 @@ pub mod writer;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-
 #[cfg(test)]
-mod driver_tests;
-#[cfg(test)]
-mod golden_tests;
-#[cfg(test)]
-mod record_tests;
-#[cfg(test)]
-mod schema_tests;
-#[cfg(test)]
-mod seed_tests;
+mod tests;
 
 pub use classical::ClassicalResult;
 pub use curve::{Curve, CurvePoint, OrtMethod};

@@ -19,8 +19,6 @@
 //! here chains commands: every AndX block ends the chain.
 
 pub(crate) mod codec;
-#[cfg(test)]
-mod codec_tests;
 pub mod fuzzing;
 mod handshake;
 mod header;
@@ -30,6 +28,8 @@ mod reply;
 mod request;
 mod session;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod trans;
 mod transfer;
 mod writer;

@@ -22,8 +22,6 @@
 pub mod chain;
 pub mod close;
 mod codec;
-#[cfg(test)]
-mod codec_tests;
 pub mod contexts;
 pub mod create;
 pub mod credits;
@@ -44,6 +42,8 @@ pub mod security;
 pub mod session;
 pub mod set;
 pub mod setup;
+#[cfg(test)]
+mod tests;
 
 pub use chain::Messages;
 pub use close::{CloseRequest, CloseResponse, FlushRequest};

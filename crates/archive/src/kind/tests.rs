@@ -36,6 +36,7 @@ fn kinds_are_recognized_by_content() {
             FileKind::Csv,
         ),
         (b"a,b,c\n1,2,3\n", FileKind::Csv),
+        (b"mnt_points=h:/a,h:/b,h:/c\n", FileKind::Text),
         (b"# mine\n\nLOAD=100\n", FileKind::Rc),
         (b"export MNT_POINTS = \"a:/b\"\n", FileKind::Rc),
         (

@@ -1,5 +1,5 @@
 //! Response times around a stop of the server process (SIGSTOP) in RUN, calculated and measured.
-//! `engine/src/shard/stop_tests.rs` tests it under a virtual clock, exactly.
+//! `engine/src/shard/tests/stop.rs` tests it under a virtual clock, exactly.
 
 use crate::figure::{Figure, Figures};
 use crate::measured::{MeasuredOrReason, figures_only};

@@ -1,3 +1,5 @@
+mod random;
+
 use super::*;
 use filermark_model::Op;
 use filermark_model::WorkloadObject;

@@ -163,5 +163,3 @@ fn source_name(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod traffic_tests;

@@ -1,3 +1,5 @@
+mod mixture;
+
 use super::*;
 use std::collections::{HashMap, HashSet};
 

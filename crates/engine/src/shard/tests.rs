@@ -1,6 +1,8 @@
 //! The proc loop under a virtual clock: a run takes no real time and is
 //! equal for equal seeds.
 
+mod stop;
+
 use super::*;
 use crate::assign_procs::classic_procs;
 use crate::driver::*;

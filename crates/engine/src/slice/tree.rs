@@ -278,6 +278,4 @@ impl TreeSlice {
 }
 
 #[cfg(test)]
-mod moved_tests;
-#[cfg(test)]
 mod tests;

@@ -35,7 +35,14 @@ pub struct ReportArgs {
     #[arg(short, long)]
     pub review: bool,
     /// Write the report to this file; `-` is standard output [default with -f: -]
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["dir", "json"])]
+    // `--out` is its name in version 0.1.
+    #[arg(
+        short,
+        long = "output",
+        alias = "out",
+        value_name = "FILE",
+        conflicts_with_all = ["dir", "json"]
+    )]
     pub out: Option<PathBuf>,
     /// Chart for an SVG or PNG file
     #[arg(long, value_name = "NAME", value_parser = charts(), default_value = CHARTS[0].name)]

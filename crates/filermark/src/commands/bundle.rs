@@ -3,6 +3,7 @@
 use super::sign::signing_key;
 use crate::cli::BundleArgs;
 use crate::stdout;
+use filermark_archive::kind::{TO_PACK, refusal};
 use filermark_archive::sign::{SigningKey, is_signature, read_signature, signature_path};
 use filermark_archive::{Bundle, CollectOptions, gather};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
@@ -36,7 +37,12 @@ pub fn bundle(args: &BundleArgs) -> CommandResult {
         for fault in &faults {
             filermark_cli_kit::stderr_line!("filermark: {fault}");
         }
-        CommandError::of("nothing was packed")
+        let why = "nothing was packed".to_owned();
+        let is_wrong_kind = |path: &PathBuf| refusal(path, &TO_PACK).is_some();
+        match args.what.iter().any(is_wrong_kind) {
+            true => CommandError::Usage(vec![why]),
+            false => CommandError::Failed(why),
+        }
     })?;
     let path = match &args.output {
         Some(path) => path.clone(),

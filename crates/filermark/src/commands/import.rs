@@ -2,9 +2,8 @@
 //! diagnostics.
 
 use crate::cli::ImportArgs;
-use crate::refused::refused;
 use crate::stdout;
-use filermark_archive::kind::TO_IMPORT;
+use filermark_archive::kind::{TO_IMPORT, refusal};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::files::{read_limited, refuse_inputs, write_whole};
 use filermark_cli_kit::view::print_stderr_line;
@@ -22,7 +21,11 @@ pub fn import(args: &ImportArgs) -> CommandResult {
     if let Some(out) = &args.output {
         refuse_inputs(out, &[&args.file])?;
     }
-    let refuse = |why: String| refused(&args.file, &TO_IMPORT, why);
+    let refuse = |why: String| CommandError::Usage(vec![why]);
+    // Files of other kinds have lines `name = value` as well, and would be read as rc files.
+    if let Some(refusal) = refusal(&args.file, &TO_IMPORT) {
+        return Err(refuse(refusal.to_string()));
+    }
     let bytes = read_limited(&args.file, FILE_BYTES_MAX).map_err(refuse)?;
     let text = String::from_utf8(bytes).map_err(|_| refuse(format!("{file}: not UTF-8 text")))?;
     match convert(&file, &text).map_err(|e| refuse(e.to_string()))? {

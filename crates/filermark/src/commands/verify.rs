@@ -40,6 +40,13 @@ fn verify_input(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification,
     }
     if path.is_dir() {
         let bundle = Bundle::read_dir(path).map_err(|e| e.to_string())?;
+        if bundle.is_empty() {
+            return Err(format!(
+                "{}: the directory has no files; give {}",
+                path.display(),
+                TO_VERIFY.what
+            ));
+        }
         return Ok(filermark_archive::verify(&bundle, &options));
     }
     if begins_as_zip(path)? {

@@ -144,22 +144,18 @@ impl Drop for Place {
 /// Runs all rows, some at the same time; panics with a list of those with another outcome.
 #[track_caller]
 pub fn run_all(rows: Vec<Row>) {
-    let rows = Mutex::new(rows.into_iter());
     let wrong = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..BESIDE {
-            scope.spawn(|| {
-                loop {
-                    let _place = Place::wait();
-                    let row = rows.lock().unwrap_or_else(PoisonError::into_inner).next();
-                    let Some(row) = row else { return };
-                    let why = row.run();
-                    drop(row.proxy);
-                    println!("{}: {}", row.name, why.as_deref().unwrap_or("as expected"));
-                    if let Some(why) = why {
-                        let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                        wrong.push(format!("{} ({:?}): {why}", row.name, row.begins));
-                    }
+        for row in rows {
+            let wrong = &wrong;
+            scope.spawn(move || {
+                let _place = Place::wait();
+                let why = row.run();
+                drop(row.proxy);
+                println!("{}: {}", row.name, why.as_deref().unwrap_or("as expected"));
+                if let Some(why) = why {
+                    let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                    wrong.push(format!("{} ({:?}): {why}", row.name, row.begins));
                 }
             });
         }

@@ -386,7 +386,7 @@ impl ListenerState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secure::wire_tests::Secrets;
+    use crate::secure::tests::wire::Secrets;
 
     const SOON: Duration = Duration::from_secs(5);
 

@@ -313,7 +313,7 @@ impl ClientCertVerifier for KeyVerifier {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire_tests::{LIMIT, Secrets, tcp_pair};
+    use super::super::tests::wire::{LIMIT, Secrets, tcp_pair};
     use super::super::{SecureError, secure_client, secure_server};
     use super::*;
 

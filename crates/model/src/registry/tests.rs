@@ -1,4 +1,5 @@
-use super::file_tests::EDA;
+mod file;
+
 use super::*;
 use crate::composite::DataSet;
 use crate::op::Op;
@@ -6,6 +7,7 @@ use crate::plan::{MountPoint, ProcPlan};
 use crate::rng::Rng;
 use crate::transfer::{SLOTS_MAX, TransferTable};
 use crate::units::OpsPerSec;
+use file::EDA;
 
 /// The eleven of the seed, in the order of the list.
 const SEED: [&str; 11] = [

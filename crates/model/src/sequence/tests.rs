@@ -1,5 +1,9 @@
 //! Tests: the shipped sequences are what they say, for whole runs.
 
+mod figures;
+mod shape;
+mod solve;
+
 use super::*;
 use crate::benchmark::Benchmark;
 use crate::rng::Rng;

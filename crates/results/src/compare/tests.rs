@@ -1,6 +1,8 @@
 //! Comparisons of simulated and synthetic records: how often a difference is reported
 //! where there is none, and how often a real one is detected.
 
+mod standing;
+
 use super::*;
 use crate::testing::{self, compare::Simulated};
 use filermark_model::{Finding, Nanos, Rule, Severity};

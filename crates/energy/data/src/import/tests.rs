@@ -1,5 +1,7 @@
 //! Tables of meters and loggers, whole files at a time.
 
+mod traffic;
+
 use super::*;
 use crate::log::EventKind;
 use crate::reading::Quantity;

@@ -1,5 +1,7 @@
 //! Tests of what a tree selects, and of what INIT makes of it.
 
+mod moved;
+
 use super::*;
 use crate::data::{DataSource, VerifyLevel};
 use crate::driver::Action;

@@ -2,7 +2,7 @@
 //! calculated: by formulas for uniform arrivals, and operation by operation from the
 //! intended starts, which a run of the same seed on a server without delay shows.
 
-use super::*;
+use super::super::*;
 use crate::assign_procs::classic_procs;
 use crate::driver::*;
 use crate::null::NullDriver;

@@ -1,9 +1,9 @@
 //! Slurm's launcher with a script instead of `srun`, which starts real processes: this test
 //! program again, as agents.
 
-use super::SlurmLauncher;
-use super::manual_tests::{LIMIT, TestSetup, echo, exchange, refused};
-use super::srun::{WATCHED, command};
+use super::super::SlurmLauncher;
+use super::super::srun::{WATCHED, command};
+use super::manual::{LIMIT, TestSetup, echo, exchange, refused};
 use filermark_engine::driver::StopFlag;
 use filermark_link::child::in_own_group;
 use filermark_link::secure::connect::{DialOptions, connect, own_names, read_invitation};
@@ -25,7 +25,7 @@ IFS= read -r line
 echo "srun: a fake one" >&2
 for node in $(echo "$nodes" | tr , ' '); do
     printf '%s\n' "$line" | SLURMD_NODENAME=$node \
-        "$agent" --exact launch::slurm_tests::as_agent --ignored --nocapture &
+        "$agent" --exact launch::tests::slurm::as_agent --ignored --nocapture &
 done
 wait
 "#;
@@ -186,7 +186,7 @@ fn waiting_in_the_queue_is_limited_and_srun_ends_with_its_children() {
 fn an_agent_that_srun_lost_is_explained_by_srun() {
     let dies = "IFS= read -r line\n\
                 printf '%s\\n' \"$line\" | SLURMD_NODENAME=n1 \"$agent\" --exact \
-                launch::slurm_tests::as_agent --ignored --nocapture &\n\
+                launch::tests::slurm::as_agent --ignored --nocapture &\n\
                 until [ -e \"$0.kill\" ]; do sleep 0.02; done\n\
                 kill -9 $!; echo 'srun: error: n1: task 0: Killed' >&2; sleep 1000";
     let fake = Fake::new(&["n1"], dies);

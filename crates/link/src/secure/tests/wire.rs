@@ -1,6 +1,6 @@
 //! Connections between two valid sides, and the errors of invalid ones.
 
-use super::*;
+use super::super::*;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;

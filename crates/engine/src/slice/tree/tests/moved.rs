@@ -1,7 +1,7 @@
 //! Compares the bytes that the operations of a tree move with those that the model expects
 //! before a run (`filermark_model::moved`).
 
-use super::*;
+use super::super::*;
 use crate::data::{DataSource, VerifyLevel};
 use crate::driver::Action;
 use crate::proc::{ChosenAction, PendingEffect};

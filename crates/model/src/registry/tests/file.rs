@@ -1,6 +1,6 @@
 //! Tests: definition files of the user's own, and definitions written out again.
 
-use super::Registry;
+use super::super::Registry;
 
 /// sources.md 3.3, as a user would write it.
 pub(super) const EDA: &str = r#"

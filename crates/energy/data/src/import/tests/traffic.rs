@@ -1,13 +1,13 @@
 //! Files of sFlow, whole files at a time.
 
-use super::tests::Imported;
-use super::*;
+use super::super::tests::Imported;
+use super::super::*;
 use crate::log::{EventKind, PortSample};
 use filermark_results::Timestamp;
 use std::fmt::Write as _;
 use std::io::{BufReader, Read};
 
-const TRAINING: &str = include_str!("../../tests/fixtures/sflowtool-training.csv");
+const TRAINING: &str = include_str!("../../../tests/fixtures/sflowtool-training.csv");
 const PLAIN: &str = "CNTR,10.0.0.254,17,6,100000000,0,2147483648,175283006,136405187,2578019,297011,0,3,0,0,0,0,0,0,0,1\n";
 
 fn text(content: impl Read, zone: Option<&str>) -> Result<Imported, ImportError> {
@@ -194,13 +194,13 @@ fn a_clock_that_goes_back_drops_samples_with_a_note() {
 
 #[test]
 fn json_and_captures() {
-    let json = include_str!("../../tests/fixtures/sflowtool.json");
+    let json = include_str!("../../../tests/fixtures/sflowtool.json");
     let error = text(json.as_bytes(), None)
         .err()
         .expect("one datagram")
         .to_string();
     assert!(error.contains("no traffic"), "{error}");
-    let capture = include_bytes!("../../tests/fixtures/ovs-sflow.pcap");
+    let capture = include_bytes!("../../../tests/fixtures/ovs-sflow.pcap");
     let mut lines = Vec::new();
     let mut ids = Ids {
         source: 3,

@@ -2,7 +2,7 @@
 //! with the same members and the same fingerprint of its plan, which `tests/golden/drivers.txt`
 //! has.
 
-use crate::golden_tests::check;
+use super::golden::check;
 use crate::record::Line;
 use crate::{fingerprint, testing};
 use std::fmt::Write;

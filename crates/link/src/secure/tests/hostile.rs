@@ -1,8 +1,8 @@
 //! Foreign peers on the listening side and on the side that connects.
 
-use super::hello::{HelloLine, read_line, refuse};
-use super::wire_tests::{LIMIT, identities, tcp_pair};
-use super::*;
+use super::super::hello::{HelloLine, read_line, refuse};
+use super::super::*;
+use super::wire::{LIMIT, identities, tcp_pair};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
 //! Agents that are started by hand: they wait for the prime, or the prime for them.
 
-use super::{AcceptLauncher, ConnectLauncher};
+use super::super::{AcceptLauncher, ConnectLauncher};
 use filermark_engine::driver::StopFlag;
 use filermark_link::secure::connect::{DialOptions, Listener, Session, connect};
 use filermark_link::secure::dial::HostPort;

@@ -1,6 +1,6 @@
 //! Tests: errors in a sequence have the line and a plain reason.
 
-use super::solve_tests::walk_rightly;
+use super::solve::walk_rightly;
 use crate::benchmark::{Benchmark, SHIPPED};
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Tests with random workloads and random text.
 
-use super::*;
+use super::super::*;
 use filermark_model::transfer::{TransferSlot, TransferTable};
 use filermark_model::workload::{Attributes, HotSpot};
 use filermark_model::{Mix, Op, WorkloadObject};

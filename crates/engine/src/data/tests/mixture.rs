@@ -1,7 +1,7 @@
 //! Any state that writes of any length leave is right, and every changed byte in a piece
 //! with a whole word is noticed.
 
-use super::*;
+use super::super::*;
 use proptest::prelude::*;
 
 const FILE: u64 = 5;

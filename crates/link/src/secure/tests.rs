@@ -1,0 +1,4 @@
+//! Tests, a file for each subject.
+
+mod hostile;
+mod wire;

@@ -1,0 +1,4 @@
+//! Tests, a file for each subject.
+
+mod message;
+mod space;
