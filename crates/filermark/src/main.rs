@@ -5,7 +5,6 @@
 //! 3 a comparison has a verdict of `--fail-on`; 4 a run of which no load point counts;
 //! 130, 143 interrupted.
 
-// The pages advise commands of `energy`, too.
 mod browser;
 mod cli;
 mod command_aliases;
@@ -22,9 +21,8 @@ mod progress;
 mod refused;
 mod resolve_args;
 mod stdout;
+// The pages advise commands of `energy`, too.
 #[cfg(all(test, feature = "energy"))]
-mod tests;
-#[cfg(test)]
 mod tests;
 
 use cli::{Cli, Command};

@@ -4,7 +4,7 @@ use super::*;
 fn kinds_are_recognized_by_content() {
     let sfssum =
         "    100      100      0.5       3000     30 NFS3 T 4    12363776    2 10  2  2 2008\n";
-    let cases: [(&[u8], FileKind); 28] = [
+    let cases: [(&[u8], FileKind); 29] = [
         (b"", FileKind::Empty),
         (b" \n\n", FileKind::Empty),
         (b"{\"type\":\"run\",\"schema\":1}\n", FileKind::Record),

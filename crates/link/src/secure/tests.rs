@@ -1,4 +1,4 @@
 //! Tests, a file for each subject.
 
 mod hostile;
-mod wire;
+pub(super) mod wire;

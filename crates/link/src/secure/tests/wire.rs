@@ -7,10 +7,10 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Instant;
 
-pub(super) const LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
 /// Of a prime and its one client.
-pub(super) struct Secrets {
+pub(crate) struct Secrets {
     pub prime: Secret,
     pub agent: Secret,
 }
@@ -33,12 +33,12 @@ impl Secrets {
     }
 }
 
-pub(super) fn identities() -> (Identity, Identity) {
+pub(crate) fn identities() -> (Identity, Identity) {
     Secrets::random().identities()
 }
 
 /// The two ends of a connection over loopback.
-pub(super) fn tcp_pair() -> (TcpStream, TcpStream) {
+pub(crate) fn tcp_pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     (near, listener.accept().unwrap().0)
