@@ -200,7 +200,7 @@ fn what_a_run_that_was_interrupted_twice_left_is_as_its_record_makes_it() {
 /// A server on which CLEANUP takes some seconds.
 fn slow_to_remove() -> RunningServer {
     serve(ServerOptions {
-        delay: "REMOVE=100ms".parse().expect("a delay"),
+        delay: "REMOVE=50ms".parse().expect("a delay"),
         queue: true,
         ..ServerOptions::default()
     })
