@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 const WARMUP: Duration = Duration::from_millis(300);
-const WINDOW: Duration = Duration::from_millis(1000);
+const WINDOW: Duration = Duration::from_millis(500);
 /// Never reached, op/s. A higher rate makes the end of a run slower: with 1e9 a run of 1.3 s takes
 /// 20 s in a debug build, with this rate 2 s.
 const RATE: f64 = 5e7;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const PROCS: u32 = 16;
 const RATE: f64 = 4_000.0;
-const WINDOW: Duration = Duration::from_millis(1500);
+const WINDOW: Duration = Duration::from_millis(1000);
 /// Operations of one call each, so that both sides count the same.
 const OPS: [(Op, f64); 4] = [
     (Op::Getattr, 40.0),
