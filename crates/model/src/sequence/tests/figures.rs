@@ -1,8 +1,8 @@
 //! Tests: what is computed of a sequence is what walks through it do, and the shipped ones
 //! read and write as docs/src/reference/smb-workload.md says.
 
-use super::super::tests::shipped;
 use super::super::*;
+use super::shipped;
 use crate::rng::Rng;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Tests: what is drawn rightly is solved, or the operation is named that stands in the
 //! way.
 
-use super::super::tests::{Checker, long_run};
 use super::super::*;
+use super::{Checker, long_run};
 use crate::benchmark::Benchmark;
 use crate::rng::Rng;
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ fn other_mixes_are_solved_and_leave_out_what_they_have_not() {
         }
         walk_rightly(&sequence, 20_000);
         // And back again: nothing of the shape is lost on the way.
-        let (table, first) = super::super::tests::shipped("general-smb1");
+        let (table, first) = super::shipped("general-smb1");
         assert_eq!(sequence.for_mix(&table.mix).unwrap(), first);
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn walk_rightly(sequence: &Sequence, steps: u32) {
 #[test]
 fn solving_again_changes_nothing() {
     // What was solved is itself the drawing that is nearest to itself.
-    let (b, first) = super::super::tests::shipped("general-smb1");
+    let (b, first) = super::shipped("general-smb1");
     let mut states = first.states().to_vec();
     for state in &mut states {
         state.emits.iter_mut().for_each(|w| w.weight = w.share);
@@ -86,7 +86,7 @@ fn solving_again_changes_nothing() {
 
 /// The states of the shipped shape with other weights, and some ways taken away.
 fn bent(weights: &[f64], gone: u32) -> Vec<State> {
-    let (_, sequence) = super::super::tests::shipped("general-smb1");
+    let (_, sequence) = super::shipped("general-smb1");
     let mut states = sequence.states().to_vec();
     let mut weights = weights.iter().cycle();
     let mut ways = 0u32;
@@ -141,7 +141,7 @@ proptest! {
     ) {
         // A mix that some weights of the same shape have is within its reach.
         let weights: Vec<f64> = factors.iter().map(|f| f.exp()).collect();
-        let (b, first) = super::super::tests::shipped("general-smb1");
+        let (b, first) = super::shipped("general-smb1");
         let states = bent(&weights, 0);
         let mut as_drawn = states.clone();
         for state in &mut as_drawn {

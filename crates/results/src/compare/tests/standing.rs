@@ -1,8 +1,8 @@
 //! Load points that count on one side only, that stalled once, or that show nothing;
 //! and runs that are given twice.
 
-use super::super::tests::{base, compared, group, runs};
 use super::super::*;
+use super::{base, compared, group, runs};
 use crate::record::PointStatus;
 use crate::testing::compare::Simulated;
 use filermark_model::{Finding, Nanos, Rule, Severity};

@@ -1,7 +1,7 @@
 //! Files of sFlow, whole files at a time.
 
-use super::super::tests::Imported;
 use super::super::*;
+use super::Imported;
 use crate::log::{EventKind, PortSample};
 use filermark_results::Timestamp;
 use std::fmt::Write as _;
