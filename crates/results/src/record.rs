@@ -123,10 +123,18 @@ pub fn definition_fingerprint(benchmark: &Benchmark) -> (String, u32) {
 }
 
 fn canonical_digest(what: &impl Serialize) -> [u8; 32] {
-    let value = serde_json::to_value(what).unwrap_or_default();
+    let value = json_value(what);
     let mut canonical = String::new();
     write_canonical(&value, &mut canonical);
     Sha256::digest(canonical.as_bytes()).into()
+}
+
+/// As `serde_json::to_value`; null where that fails. By way of the text, whose serializer the
+/// writer of records needs anyway: a second one for plans makes the program larger and its
+/// build longer.
+pub(crate) fn json_value(what: &impl Serialize) -> serde_json::Value {
+    let text = serde_json::to_vec(what).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
 }
 
 /// SHA-256, in hexadecimal.

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const WARMUP: Duration = Duration::from_millis(200);
-const WINDOW: Duration = Duration::from_millis(500);
+const WINDOW: Duration = Duration::from_millis(350);
 /// Directories of the tree in the metadata turns, and files of a bucket in each.
 const DIRS: u32 = 10;
 const FILES: u32 = 100;

@@ -5,7 +5,7 @@
 //! client names, ports and addresses, TCP or UDP, who logs in, how many files are made at
 //! once, monitoring scripts. Everything else is the work.
 
-use crate::record::{RunHeader, RunRecord};
+use crate::record::{RunHeader, RunRecord, json_value};
 use filermark_model::plan::RunPlan;
 use filermark_model::text::{one_line, sanitize};
 use serde::Serialize;
@@ -79,7 +79,7 @@ pub fn work(before: &RunHeader, after: &RunHeader) -> (Work, Vec<FieldChange>, V
 
 /// Splits a plan. What was typed and the findings about it belong to neither part.
 fn parts(plan: &RunPlan) -> Parts {
-    let mut work = serde_json::to_value(plan).unwrap_or_default();
+    let mut work = json_value(plan);
     let mut places = Map::new();
     let mounts = plan.clients.iter().flat_map(|c| &c.mounts);
     let mounts: BTreeSet<_> = mounts.chain(plan.procs.iter().map(|p| &p.mount)).collect();

@@ -11,8 +11,9 @@ use std::sync::atomic::Ordering;
 
 /// Reply timeout of runs against a server that does not answer, which wait for it several times.
 /// Samba has many processes, and answers late on a busy machine.
-const SILENT_MS: u64 = 10_000;
-/// Reply timeout of all other runs: no fault makes them wait for it.
+const SILENT_MS: u64 = 20_000;
+/// Reply timeout of all other runs. Some wait for it: a message of random bytes can announce more
+/// than ever comes.
 const REPLY_MS: u64 = 60_000;
 
 /// Bytes of a header.
@@ -280,7 +281,13 @@ fn outcomes_with_faulty_smb_servers() {
         row("replies sent twice", InRun, Right, twice),
         row("replies of other commands", InRun, broken, other_command),
         row("resets", InRun, broken, resets),
-        row("byte by byte", AtOnce, Right, byte_by_byte),
+        // On a busy machine some of these replies are not complete when the run ends.
+        row(
+            "byte by byte",
+            AtOnce,
+            RightOr(&[Rule::OpenOperations]),
+            byte_by_byte,
+        ),
         row("silent", AtOnce, Fails(&[]), silent),
         row("silent", InInit, Fails(&["INIT"]), silent),
         row("silent", InRun, broken, silent),
