@@ -11,7 +11,7 @@ use crate::reading::Reading;
 use crate::stop_command::stop_command;
 use crate::{layout, loads, protocol, space, trial, workload};
 use filermark_model::plan::IpChoice;
-use filermark_model::{Benchmark, Finding, Rule, RunPlan, Severity};
+use filermark_model::{Benchmark, Finding, LoadPoint, Rule, RunPlan, Severity};
 use std::path::PathBuf;
 
 /// A run of a classical benchmark.
@@ -42,7 +42,11 @@ impl Dialect for Classic {
         let for_all = chosen.filter(|driver| driver.is_for_all());
         let nowhere = for_all.map(|driver| driver.name);
         let layout = layout::layout(r, syntax.unwrap_or(&EXPORTS), nowhere);
-        let asked = loads::asked(r, loads::OPS);
+        let is_max = loads::is_max(r);
+        let asked = match is_max {
+            true => Vec::new(),
+            false => loads::asked(r, loads::OPS),
+        };
         let request = DriverRequest {
             protocol,
             benchmark: definition.as_ref(),
@@ -57,9 +61,14 @@ impl Dialect for Classic {
         });
         let layout = layout?;
         let procs = layout.clients.len() as u64 * u64::from(layout.procs_per_client);
-        let points = loads::round(&mut r.reports, &asked, procs, &values.place(&params::LOAD));
-        let remarks = loads::remarks(&points, procs, &definition.standard);
-        r.reports.findings.extend(remarks);
+        let points = match is_max {
+            true => vec![LoadPoint::MAX],
+            false => loads::round(&mut r.reports, &asked, procs, &values.place(&params::LOAD)),
+        };
+        if !is_max {
+            let remarks = loads::remarks(&points, procs, &definition.standard);
+            r.reports.findings.extend(remarks);
+        }
         Some(Demand {
             benchmark,
             driver,

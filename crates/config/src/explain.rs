@@ -11,7 +11,7 @@ use filermark_model::memory;
 use filermark_model::plan::{MonitorMode, PacingMode};
 use filermark_model::text::one_line;
 use filermark_model::units::counted;
-use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
+use filermark_model::{Bytes, LoadPoint, Nanos, OpsPerSec, Rule, RunPlan, Severity};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -154,9 +154,9 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
             out,
             "{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
             p.number,
-            p.entered.0,
-            p.requested.0,
-            plan.rate_per_proc(p.requested).0,
+            or_max(*p, p.entered),
+            or_max(*p, p.requested),
+            or_max(*p, plan.rate_per_proc(p.requested)),
             plan.io_file_count(load),
             Bytes(plan.io_bytes(load)).to_string(),
             Bytes(accessed).to_string(),
@@ -170,6 +170,14 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         )?;
     }
     Ok(())
+}
+
+/// A rate of a load point; `max` where none is requested.
+fn or_max(point: LoadPoint, rate: OpsPerSec) -> String {
+    match point.is_max() {
+        true => "max".to_owned(),
+        false => rate.0.to_string(),
+    }
 }
 
 fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {

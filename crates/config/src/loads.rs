@@ -79,6 +79,20 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
     }
 }
 
+/// Whether LOAD is the word `max`: no rate is requested.
+pub(crate) fn is_max(r: &mut Reading<'_>) -> bool {
+    let values = r.values;
+    if !matches!(&values.get(&params::LOAD)[..], [word] if word.eq_ignore_ascii_case("max")) {
+        return false;
+    }
+    unused(r, false);
+    let text = "LOAD=max: no rate is requested, the procs make operations as fast as they are \
+                answered; a standard run requests rates";
+    r.reports
+        .note(Rule::LoadPoints, Severity::Note, text.to_owned());
+    true
+}
+
 /// Whether a word may be one number with thousands separators: `1,200`. As a list it would
 /// be two load points far apart.
 fn is_grouped(word: &str) -> bool {
@@ -133,10 +147,10 @@ fn series(r: &mut Reading<'_>, first: u64, step: u64, unit: &str) -> Vec<u64> {
 
 fn unused(r: &mut Reading<'_>, has_step: bool) {
     let values = r.values;
-    let why = if has_step {
-        "LOAD lists the load points itself"
-    } else {
-        "INCR_LOAD is not set"
+    let why = match has_step {
+        true => "LOAD lists the load points itself",
+        false if values.given(&params::INCR_LOAD).is_some() => "LOAD=max is one load point",
+        false => "INCR_LOAD is not set",
     };
     let given = [
         values.given(&params::INCR_LOAD),
@@ -292,6 +306,34 @@ mod tests {
         ];
         assert_eq!(rounded(&asked, 32), want);
         assert_eq!(rounded(&[100, 300, 700], 8), [96.0, 296.0, 696.0]);
+    }
+
+    #[test]
+    fn max_is_one_point_without_a_rate() {
+        let resolved = |options: &[(&str, &str)]| {
+            let mut sources = crate::Sources::from_rc(None).unwrap();
+            let common = [("DRIVER", "null"), ("PROCS", "4")];
+            for (name, value) in common.iter().chain(options) {
+                sources.set("test", name, value);
+            }
+            crate::resolve(&sources)
+        };
+        let plan = resolved(&[("LOAD", "max"), ("FILESET_MB", "64")])
+            .unwrap()
+            .plan;
+        assert_eq!(plan.points, [LoadPoint::MAX]);
+        assert_eq!(plan.rate_of_proc(0, plan.points[0]), None);
+        let bytes = plan.io_bytes(plan.points[0].requested);
+        assert!((32 << 20..128 << 20).contains(&bytes), "{bytes}");
+        // Without LOAD=max the size follows from the load, and the plan is as before.
+        let plan = resolved(&[("LOAD", "100")]).unwrap().plan;
+        assert_eq!(plan.fileset.mib, 0);
+        let ignored = resolved(&[("LOAD", "max"), ("INCR_LOAD", "5")])
+            .unwrap()
+            .plan;
+        let mut notes = ignored.findings.iter().map(|f| &f.message);
+        assert!(notes.any(|text| text.contains("INCR_LOAD=5 is not used: LOAD=max")));
+        assert!(resolved(&[("LOAD", "max 100")]).is_err());
     }
 
     #[test]

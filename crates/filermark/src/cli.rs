@@ -11,6 +11,7 @@ mod import;
 mod live;
 mod netmist;
 mod preflight;
+mod quick;
 pub mod report;
 mod subedit;
 mod workload;
@@ -28,6 +29,7 @@ pub use import::ImportArgs;
 pub use live::{EventsArgs, LostArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
+pub use quick::QuickArgs;
 pub use report::ReportArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -45,6 +47,7 @@ fn examples() -> String {
     format!(
         "\
 Examples:
+  filermark quick /mnt/data                   a directory, an export or a share, in a minute
   filermark demo                              measure an embedded server, about a minute
   filermark template > sfs_rc                 an rc file to start from
   filermark plan -r sfs_rc                    what would run; contacts no server
@@ -93,6 +96,8 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Measure a directory, an NFS export or an SMB share for a minute, without an rc file
+    Quick(QuickArgs),
     /// Measure an embedded server and show what a report looks like
     Demo(DemoArgs),
     /// Show what would run: points, procs, file set, space, memory, time

@@ -1,5 +1,6 @@
-//! Commands of the older generations' tools: the answer is the command of this program. Used only
-//! after the command line was refused. For users: docs/src/howto/from-older-tools.md.
+//! Commands of the older generations' tools, and a target without a command: the answer is the
+//! command of this program. Used only after the command line was refused. For users:
+//! docs/src/howto/from-older-tools.md.
 
 use filermark_model::text::{one_line, shell_quote};
 
@@ -43,9 +44,21 @@ pub fn hint(words: &[String]) -> Option<String> {
              merge RUN LOG (RUN: its record, or its sfslog; LOG: from 'filermark energy import')"
         )),
         "report" if first == "report" => as_text("-t", rest),
-        "run" | "plan" => level(rest),
-        _ => None,
+        "run" | "plan" => level(rest).or_else(|| rest.first().and_then(|word| quick(word))),
+        _ => quick(first).or_else(|| rest.first().and_then(|word| quick(word))),
     }
+}
+
+/// A target that was given without a command, or to one that takes an rc file.
+fn quick(word: &str) -> Option<String> {
+    let is_remote = word.contains(":/") || word.starts_with(r"\\");
+    let is_target = is_remote || std::path::Path::new(word).is_dir();
+    is_target.then(|| {
+        format!(
+            "to measure {word} type: filermark quick {}",
+            shell_quote(word)
+        )
+    })
 }
 
 fn instead(first: &str, command: &str) -> String {

@@ -15,6 +15,7 @@ pub mod netmist;
 pub mod params;
 pub mod plan;
 pub mod preflight;
+pub mod quick;
 pub mod report;
 pub mod run;
 pub mod serve;

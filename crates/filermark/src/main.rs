@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     let ended = match cli.command {
+        Command::Quick(args) => commands::quick::quick(&args),
         Command::Demo(args) => commands::demo::demo(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Preflight(args) => commands::preflight::preflight(&args),

@@ -25,6 +25,8 @@ pub struct ProgressStyle {
     pub view: bool,
     /// No colours (`--no-color`).
     pub no_color: bool,
+    /// Print the console of the 2014 generation, where the benchmark has one.
+    pub console: bool,
 }
 
 /// Shows the progress of a run.
@@ -83,7 +85,9 @@ impl ProgressReporter {
                 self.line(&match point {
                     Some(point) => format!(
                         "[{}/{}] {} {phase}",
-                        point.number, self.point_count, point.requested
+                        point.number,
+                        self.point_count,
+                        point.requested_text()
                     ),
                     None => phase.to_string(),
                 });

@@ -179,6 +179,7 @@ impl RunPlan {
     pub fn rate_of_proc(&self, number: u32, point: LoadPoint) -> Option<OpsPerSec> {
         match self.proc(number) {
             Some(proc) => proc.ops_per_sec,
+            None if point.is_max() => None,
             None => Some(self.rate_per_proc(point.requested)),
         }
     }

@@ -49,6 +49,7 @@ pub use disclosure::{
     submission_summary, submission_text,
 };
 pub use files::{PngError, chart_png, chart_svg};
+pub use format::{ms, rate};
 pub use html::{html, record_sections};
 pub use json::json_summary;
 pub use keys::key_values;
@@ -56,7 +57,7 @@ pub use knee::{KNEE_TERM, knee};
 pub use options::{Edition, ReportOptions};
 pub use outputs::{FORMS, Form, HTML, KEYS, OUTPUTS, Report, ReportError, SubmissionForm};
 pub use sequence::{sequence_dot, sequence_svg};
-pub use summary::{progress_line, summary};
+pub use summary::{progress_line, summary, wrapped};
 pub use templates::{Shipped, TemplateError, Templates};
 
 pub use text::text;

@@ -89,9 +89,12 @@ pub struct ClassicalResult {
 }
 
 impl ClassicalResult {
-    /// Of a run. `None`: its benchmark is a composite, it has no response limit, or no
-    /// load point within the limit takes part.
+    /// Of a run. `None`: its benchmark is a composite, it has no response limit, no load point
+    /// within the limit takes part, or no rate was requested.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
+        if record.points.iter().any(|point| point.load.is_max()) {
+            return None;
+        }
         let samples: Vec<Sample> = record
             .points
             .iter()

@@ -156,6 +156,8 @@ impl Curve {
         valid.sort_by(|a, b| a.load.total_cmp(&b.load));
         let points: Vec<_> = valid.iter().map(|p| (p.achieved, p.mean_ms)).collect();
         match self.ort_method {
+            // LOAD=max: one point is no curve.
+            OrtMethod::FromOrigin if valid.iter().any(|p| p.load <= 0.0) => None,
             OrtMethod::FromOrigin => ort::ort_2008(&points),
             OrtMethod::FromFirst => match points[..] {
                 [(_, mean_ms)] => Some(mean_ms),

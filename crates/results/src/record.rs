@@ -709,9 +709,14 @@ impl RunRecord {
 
     /// The overall response time of the valid points, in milliseconds: for a classical
     /// benchmark by the 2008 formula ([`ort::ort_2008`]), for a composite by the 2020 formula
-    /// ([`ort::ort_2020`]), or the mean of its only point.
+    /// ([`ort::ort_2020`]), or the mean of its only point. `None` for LOAD=max: one point without
+    /// a rate is no curve.
     pub fn ort_ms(&self) -> Option<f64> {
+        let is_classic = self.run.plan.benchmark.composite().is_none();
         let mut valid: Vec<_> = self.valid_points().collect();
+        if is_classic && valid.iter().any(|point| point.load.is_max()) {
+            return None;
+        }
         // LOAD may list the loads in any order.
         valid.sort_by(|a, b| by_load(a, b));
         let points: Vec<_> = valid
@@ -719,7 +724,7 @@ impl RunRecord {
             .filter_map(PointRecord::measured)
             .map(|s| (s.achieved_ops_per_sec(), s.service().mean_ns() / 1e6))
             .collect();
-        if self.run.plan.benchmark.composite().is_none() {
+        if is_classic {
             return ort::ort_2008(&points);
         }
         let only = match points[..] {

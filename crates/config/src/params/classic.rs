@@ -38,7 +38,9 @@ parameters! {
          the sum over all procs of all clients; it is rounded down so that every proc gets a \
          whole number of operations per second. LOAD=200 INCR_LOAD=200 NUM_RUNS=3 on 32 procs \
          gives 192, 384 and 576. Of composite benchmarks it is the number of units of the \
-         business metric (BUILDs, STREAMs ...), and nothing is rounded.",
+         business metric (BUILDs, STREAMs ...), and nothing is rounded. LOAD=max requests no \
+         rate: every proc of a classical benchmark makes its next operation as soon as the one \
+         before has ended, and FILESET_MB sets the size of the file set.",
     );
     INCR_LOAD: Option<u64> = p(
         Group::Load,

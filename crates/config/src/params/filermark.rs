@@ -62,6 +62,14 @@ parameters! {
     .classic()
     .standard(StandardValue::Benchmark(|b| rule(b, |r| r.mb_per_op)))
     .help("The size depends on the load alone, never on the number of procs or clients.");
+    FILESET_MB: u64 = p(
+        Group::Workload,
+        Kind::Int(1, 1 << 40, "MB"),
+        "Size of the file set at LOAD=max, in binary megabytes",
+    )
+    .classic()
+    .default("1024")
+    .help("Without a rate the size of the file set cannot follow from the load. FILESET_MB_PER_OP has no effect then.");
     VERIFY: bool = p(
         Group::Workload,
         Kind::Switch,

@@ -103,6 +103,13 @@ fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> 
         .map(|g| (g.parameter.name.to_owned(), g.shown_value()))
         .collect();
     parameters.extend(dialect.settings());
+    let fileset = fileset(
+        values,
+        &demand.benchmark,
+        &demand.driver,
+        &demand.points,
+        demand.touch_all,
+    );
     let plan = RunPlan {
         points: demand.points,
         clients: demand.clients,
@@ -110,7 +117,7 @@ fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> 
         procs: demand.procs,
         pacing: pacing(values),
         phases: demand.phases,
-        fileset: fileset(values, &demand.benchmark, &demand.driver, demand.touch_all),
+        fileset,
         space: space::plan(values),
         seed: values.get(&params::SEED),
         shards: values.get(&params::SHARDS),

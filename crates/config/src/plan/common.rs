@@ -8,7 +8,8 @@ use crate::params::{self, Param, Parameter, StandardValue, Value, WarmUp};
 use crate::reading::Reading;
 use crate::reading::reuse;
 use filermark_model::plan::{
-    DriverPlan, FileSetPlan, Limits, MonitorMode, MonitorPlan, Pacing, PhasePlan, Transport,
+    DriverPlan, FileSetPlan, Limits, LoadPoint, MonitorMode, MonitorPlan, Pacing, PhasePlan,
+    Transport,
 };
 use filermark_model::{Benchmark, Finding, Nanos, Rule, RunPlan, Severity};
 use std::path::{Path, PathBuf};
@@ -172,9 +173,14 @@ pub(crate) fn fileset(
     values: &Values,
     benchmark: &Benchmark,
     driver: &DriverPlan,
+    points: &[LoadPoint],
     touch_all: bool,
 ) -> FileSetPlan {
     let is_composite = benchmark.composite().is_some();
+    let mib = match points {
+        [point] if point.is_max() && !is_composite => values.get(&params::FILESET_MB),
+        _ => 0,
+    };
     FileSetPlan {
         keep: values.get(&params::KEEP),
         reuse: match is_composite {
@@ -186,6 +192,7 @@ pub(crate) fn fileset(
         sharing: is_composite && values.get(&params::SHARING_MODE),
         access_list: is_composite && values.get(&params::FILE_ACCESS_LIST),
         touch_all,
+        mib,
     }
 }
 

@@ -101,6 +101,7 @@ pub fn carry_out(
     let style = ProgressStyle {
         view: !(on_stdout && std::io::stdout().is_terminal()),
         no_color: output.no_color,
+        console: true,
     };
     let swept = sweep_beside(resolved, facts, style, events.as_mut(), way);
     let finished = swept
@@ -136,6 +137,21 @@ pub fn carry_out(
         Err(why) => failure = failure.or(Some(CommandError::Failed(why))),
     }
     failure.map_or(Ok(ExitCode::from(code)), Err)
+}
+
+/// Carries out a plan with progress on stderr and writes its files; prints no summary.
+///
+/// # Errors
+/// It could not begin, or has left no record.
+pub fn measure(resolved: Resolved, no_color: bool) -> Result<RunOutcome, CommandError> {
+    let facts = Facts::of(&resolved.plan, &resolved.suffix);
+    let style = ProgressStyle {
+        view: true,
+        no_color,
+        console: false,
+    };
+    let swept = sweep_beside(resolved, facts, style, None, RunMode::default());
+    swept.map(|(outcome, _)| outcome)
 }
 
 /// The sweep, and the energy data.
@@ -212,6 +228,7 @@ fn sweep(
         None => LogCopy::default(),
     };
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
+    let console = console.filter(|_| style.console);
     let mut progress_view = ProgressReporter::new(facts, style, console, copy);
     let board = launch(&resolved, &stop, &mut |line| progress_view.line(line))?;
     let options = RunOptions {

@@ -68,6 +68,7 @@ mod posix_nfs;
 mod posix_strace;
 mod posix_tree;
 mod preflight;
+mod quick;
 mod real;
 mod report;
 mod report_browser;

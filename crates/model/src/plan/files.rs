@@ -24,6 +24,14 @@ pub struct FileSetPlan {
     /// as the data set has (netmist's minimum run time).
     #[serde(default)]
     pub touch_all: bool,
+    /// Classical benchmarks without a requested rate (LOAD=max): the size of the file set, in
+    /// binary megabytes (FILESET_MB); 0: it follows from the load.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub mib: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl FileSetPlan {
@@ -34,6 +42,7 @@ impl FileSetPlan {
         ("verify", "VERIFY"),
         ("init_window", "INIT_WINDOW"),
         ("sharing", "SHARING_MODE"),
+        ("mib", "FILESET_MB"),
     ];
 }
 
@@ -47,6 +56,7 @@ impl Default for FileSetPlan {
             sharing: false,
             access_list: false,
             touch_all: false,
+            mib: 0,
         }
     }
 }

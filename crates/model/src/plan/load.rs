@@ -23,6 +23,31 @@ pub struct LoadPoint {
     pub proc_count: u32,
 }
 
+impl LoadPoint {
+    /// The load point of LOAD=max: no rate is requested, the procs make operations as fast as
+    /// they are answered.
+    pub const MAX: Self = Self {
+        number: 1,
+        entered: OpsPerSec(0.0),
+        requested: OpsPerSec(0.0),
+        units: 0.0,
+        proc_count: 0,
+    };
+
+    /// The requested rate in words; `max` where none is requested.
+    pub fn requested_text(self) -> String {
+        match self.is_max() {
+            true => "max".to_owned(),
+            false => self.requested.to_string(),
+        }
+    }
+
+    /// Whether no rate is requested.
+    pub fn is_max(self) -> bool {
+        self.requested.0 <= 0.0
+    }
+}
+
 fn is_zero(x: &f64) -> bool {
     *x == 0.0
 }

@@ -6,13 +6,17 @@ use crate::op::Op;
 use crate::units::OpsPerSec;
 
 impl RunPlan {
-    /// Files of the I/O set at a load: by bytes per unit of load over the mean
-    /// file size; at least one per proc.
+    /// Files of the I/O set at a load: by bytes per unit of load over the mean file size; at
+    /// least one per proc. Without a rate (0) the bytes are those of FILESET_MB.
     pub fn io_file_count(&self, load: OpsPerSec) -> u64 {
         let Some(classic) = self.benchmark.classic() else {
             return 0;
         };
-        let bytes = load.0 * classic.fileset.mb_per_op * (1u64 << 20) as f64;
+        let mib = match load.0 > 0.0 {
+            true => load.0 * classic.fileset.mb_per_op,
+            false => self.fileset.mib as f64,
+        };
+        let bytes = mib * (1u64 << 20) as f64;
         let files = bytes / classic.file_sizes.mean_bytes().max(1.0);
         (files.round() as u64).max(u64::from(self.proc_count()))
     }
@@ -33,7 +37,7 @@ impl RunPlan {
 
     /// By how much the I/O files of a classical benchmark come to grow while a load point
     /// runs, in bytes: what is written behind their ends in WARMUP and RUN. INIT cuts them
-    /// back.
+    /// back. Without a rate (LOAD=max) they are not known: 0.
     pub fn io_growth_bytes(&self, load: OpsPerSec) -> u64 {
         let Some(classic) = self.benchmark.classic() else {
             return 0;

@@ -1,0 +1,79 @@
+//! Options of `quick`.
+
+use super::{OutputArgs, VerboseArgs};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `quick`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filermark quick /mnt/data                    a directory, about a minute
+  filermark quick nas:/export 2m               NFSv3, by Filermark's own client
+  filermark quick nfs://nas:2049/export --json
+  filermark quick smb://me@nas/share           SMB; the password: FILERMARK_PASSWORD
+  filermark quick '\\\\nas\\share' -o USERNAME=me -o PASSWORD_FILE=pw
+
+The parts make operations as fast as the target answers. The file set takes at most
+5 % of the free space and is removed at the end, also after Ctrl-C.")]
+pub struct QuickArgs {
+    /// A directory, host:/export, nfs://host/export, \\host\share or smb://host/share
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// How long it takes in all: 30s, 2m [default: 60s]
+    #[arg(value_name = "TIME", value_parser = parse_time, default_value = "60s", hide_default_value = true)]
+    pub time: Duration,
+    /// Also write the rc file of each part, with this beginning of its name
+    #[arg(long, value_name = "RC")]
+    pub save: Option<PathBuf>,
+    /// Procs: operations under way at a time
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub procs: Option<u32>,
+    /// Directory of the records and reports
+    #[arg(short, long, value_name = "DIR", default_value = "result")]
+    pub dir: PathBuf,
+    /// Set a parameter of all parts, such as USERNAME; may be repeated
+    #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub verbose: VerboseArgs,
+}
+
+/// The shortest and the longest time, in seconds.
+const TIME_S: std::ops::RangeInclusive<f64> = 4.0..=86_400.0;
+
+/// A time with a unit: `30s`, `2m`, `1h`; without one in seconds.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let (digits, scale) = match text.trim() {
+        t if t.ends_with("ms") => (t, 0.0),
+        t if t.ends_with('s') => (&t[..t.len() - 1], 1.0),
+        t if t.ends_with('m') => (&t[..t.len() - 1], 60.0),
+        t if t.ends_with('h') => (&t[..t.len() - 1], 3600.0),
+        t => (t, 1.0),
+    };
+    let seconds = digits.trim().parse::<f64>().map(|n| n * scale);
+    match seconds {
+        Ok(s) if TIME_S.contains(&s) => Ok(Duration::from_secs_f64(s)),
+        _ => Err("give a time from 4s to 24h, such as 30s or 2m".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let seconds = |text| parse_time(text).map(|t| t.as_secs_f64());
+        assert_eq!(seconds("30s"), Ok(30.0));
+        assert_eq!(seconds("2m"), Ok(120.0));
+        assert_eq!(seconds("0.5h"), Ok(1800.0));
+        assert_eq!(seconds("45"), Ok(45.0));
+        for bad in ["", "s", "1s", "25h", "-5s", "5000ms", "ten", "nan", "1e9"] {
+            assert!(parse_time(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! `quick`: an answer about one target in a minute, without an rc file.
+//!
+//! Each part is an ordinary run of an rc file that is made here, with a record and a report.
+
+mod parts;
+mod rows;
+mod target;
+
+use super::run::measure;
+use crate::cli::QuickArgs;
+use crate::resolve_args::{guarded_resolve, init_tracing};
+use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult, NOTHING_COUNTS};
+use filermark_cli_kit::files::write_whole;
+use filermark_cli_kit::interrupt;
+use filermark_cli_kit::view::print_stderr_line;
+use filermark_config::{RcFile, Resolved, Sources};
+use filermark_model::{Bytes, units::counted};
+use filermark_prime::RunOutcome;
+use filermark_results::RunRecord;
+use filermark_results::outputs::RECORD;
+use parts::{Part, PartFiles, PartSetup};
+use rows::Row;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+use target::Target;
+
+/// The file set of the first part over NFS or SMB, where free space is not known yet, in MiB.
+const FIRST_MIB: u64 = 16;
+/// The largest file set of a part, in MiB.
+const MIB_MAX: u64 = 256;
+/// The share of the free space that a file set may take.
+const FREE_SHARE: u64 = 20;
+/// Procs of a run over NFS or SMB.
+const SOCKET_PROCS: u32 = 16;
+/// Procs on a directory, for each core, and the most of them.
+const PROCS_PER_CORE: usize = 2;
+const DIRECTORY_PROCS_MAX: usize = 16;
+/// What a part takes in addition to WARMUP and RUN, before it is known, in seconds.
+const OVERHEAD_S: f64 = 3.0;
+/// The shortest RUN, in seconds.
+const RUN_S_MIN: f64 = 1.0;
+
+/// Measures a target in four short parts and prints what it held.
+pub fn quick(args: &QuickArgs) -> CommandResult {
+    init_tracing(&[], args.verbose.verbose);
+    let target = Target::parse(&args.target)?;
+    let mut course = Course::begin(args, target)?;
+    course.announce();
+    let mut rows = Vec::new();
+    let mut failure = None;
+    for (at, part) in Part::ALL.into_iter().enumerate() {
+        match course.run(part, Part::ALL.len() - at) {
+            Ok((row, ended)) => {
+                let is_complete = stdout::failure_of(&ended).is_none();
+                rows.push(row);
+                if !is_complete {
+                    failure = stdout::failure_of(&ended).map(CommandError::Failed);
+                    break;
+                }
+            }
+            Err(why) => {
+                failure = Some(why);
+                break;
+            }
+        }
+        if interrupt::wished() {
+            failure = Some(CommandError::Stopped);
+            break;
+        }
+    }
+    if args.output.json || rows.iter().any(Row::is_measured) {
+        rows::print(&args.output, &course.target, &rows);
+    }
+    if rows.iter().any(Row::is_measured) {
+        course.print_places();
+    }
+    match failure {
+        Some(why) => Err(why),
+        None if rows.iter().any(Row::counts) => Ok(ExitCode::SUCCESS),
+        None => Ok(ExitCode::from(NOTHING_COUNTS)),
+    }
+}
+
+/// The state of a sequence of parts.
+struct Course<'a> {
+    args: &'a QuickArgs,
+    target: Target,
+    dir: PathBuf,
+    /// The beginning of the suffixes and file names.
+    base: String,
+    procs: u32,
+    direct: bool,
+    mount_port: Option<u16>,
+    /// Free space of the target in bytes, once it is known.
+    free_bytes: Option<u64>,
+    end: Instant,
+    overhead_s: f64,
+}
+
+impl<'a> Course<'a> {
+    fn begin(args: &'a QuickArgs, target: Target) -> Result<Self, CommandError> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let (procs, direct, free_bytes) = match &target {
+            Target::Directory(path) => (
+                (cores * PROCS_PER_CORE).min(DIRECTORY_PROCS_MAX) as u32,
+                target::takes_direct(path)?,
+                Some(target::free_bytes(path)?),
+            ),
+            Target::Nfs(_) | Target::Smb { .. } => (SOCKET_PROCS, false, None),
+        };
+        let dir = result_dir(&args.dir)?;
+        let base = free_base(&dir);
+        let mount_port = target.mount_port();
+        let course = Self {
+            args,
+            target,
+            dir,
+            base,
+            procs: args.procs.unwrap_or(procs),
+            direct,
+            mount_port,
+            free_bytes,
+            end: Instant::now() + args.time,
+            overhead_s: OVERHEAD_S,
+        };
+        course.mib()?;
+        Ok(course)
+    }
+
+    /// Prints what was chosen.
+    fn announce(&self) {
+        let io = match (&self.target, self.direct) {
+            (Target::Directory(_), true) => ", data by direct I/O (O_DIRECT)",
+            (Target::Directory(_), false) => {
+                ", data through this host's memory (the file system has no O_DIRECT)"
+            }
+            _ => ", by Filermark's own client, without a cache",
+        };
+        print_stderr_line(format!(
+            "quick: {} ({}){io}",
+            self.target.name(),
+            self.target.protocol()
+        ));
+        print_stderr_line(format!(
+            "  {} on this host, one operation each, as fast as the target answers",
+            counted(u64::from(self.procs), "proc")
+        ));
+        print_stderr_line(format!(
+            "  4 parts in about {} s; files: at most {MIB_MAX} MiB and 5 % of the free space",
+            self.args.time.as_secs()
+        ));
+    }
+
+    /// The largest file set of the next part, in MiB.
+    fn mib(&self) -> Result<u64, CommandError> {
+        let Some(free) = self.free_bytes else {
+            return Ok(FIRST_MIB);
+        };
+        let most = (free / FREE_SHARE) >> 20;
+        if most < FIRST_MIB {
+            return Err(CommandError::Failed(format!(
+                "{}: {} are free, and quick uses at most 5 % of it, which must be {FIRST_MIB} MiB: \
+                 free some space, or use `filermark run` with a file set of your choice",
+                self.target.name(),
+                Bytes(free)
+            )));
+        }
+        Ok(most.min(MIB_MAX))
+    }
+
+    /// Runs a part; `left` parts are left, with this one.
+    fn run(&mut self, part: Part, left: usize) -> Result<(Row, RunRecord), CommandError> {
+        let began = Instant::now();
+        let remaining = self.end.saturating_duration_since(began).as_secs_f64();
+        let slot = remaining / left as f64 - self.overhead_s;
+        let warmup = (slot / 5.0).clamp(0.2, 2.0);
+        let setup = PartSetup {
+            procs: self.procs,
+            mib: self.mib()?,
+            direct: self.direct,
+            mount_port: self.mount_port,
+            seconds: (warmup, (slot - warmup).max(RUN_S_MIN)),
+        };
+        let files = parts::files(part, &self.target, &setup, &self.base);
+        print_stderr_line(format!("{} of 4: {}", 5 - left, part.title()));
+        let outcome = self.carry_out(part, &files)?;
+        let (warmup, run) = setup.seconds;
+        self.overhead_s = (began.elapsed().as_secs_f64() - warmup - run).max(0.0);
+        self.note_free_space(&outcome.record);
+        let row = Row::of(part, &outcome);
+        Ok((row, outcome.record))
+    }
+
+    fn carry_out(&self, part: Part, files: &PartFiles) -> Result<RunOutcome, CommandError> {
+        self.write(&self.dir, &self.rc_name(part), files)?;
+        if let Some(save) = &self.args.save {
+            let folder = save.parent().filter(|p| !p.as_os_str().is_empty());
+            let name = save.file_name().unwrap_or_default().to_string_lossy();
+            let folder = folder.unwrap_or_else(|| Path::new("."));
+            self.write(folder, &format!("{name}-{}", part.name()), files)?;
+        }
+        let resolved = self.resolve(part, files)?;
+        let outcome = measure(resolved, self.args.output.no_color)?;
+        if let Some(why) = &outcome.unwritten {
+            return Err(CommandError::of(why));
+        }
+        if !outcome.record.points.is_empty() {
+            stdout::write_shipped_reports(&outcome.record, &self.dir)?;
+        }
+        Ok(outcome)
+    }
+
+    fn rc_name(&self, part: Part) -> String {
+        format!("{}-{}.rc", self.base, part.name())
+    }
+
+    fn write(&self, folder: &Path, name: &str, files: &PartFiles) -> Result<(), CommandError> {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| CommandError::Failed(format!("{}: {e}", folder.display())))?;
+        let rc = (name.to_owned(), files.rc.clone());
+        for (name, text) in std::iter::once(&rc).chain(&files.others) {
+            write_whole(&folder.join(name), text.as_bytes()).map_err(CommandError::Failed)?;
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, part: Part, files: &PartFiles) -> Result<Resolved, CommandError> {
+        let mut sources = Sources::from_rc(None)?;
+        sources.rc = Some(RcFile {
+            name: self.dir.join(self.rc_name(part)).display().to_string(),
+            folder: self.dir.clone(),
+            text: files.rc.clone(),
+            others_can_read: false,
+        });
+        for option in &self.args.options {
+            sources.set_option(option)?;
+        }
+        sources.set("quick", "SUFFIX", &format!("{}-{}", self.base, part.name()));
+        sources.set("quick", "WORK_DIR", &self.dir.display().to_string());
+        Ok(guarded_resolve(&sources)?)
+    }
+
+    /// Over NFS and SMB the first part has seen how much space is free.
+    fn note_free_space(&mut self, record: &RunRecord) {
+        if matches!(self.target, Target::Directory(_)) {
+            return;
+        }
+        let spaces = record
+            .phases
+            .iter()
+            .filter_map(|phase| phase.space.as_ref());
+        let free = spaces.flat_map(|space| &space.file_systems);
+        let free = free.map(|change| change.before_bytes).min();
+        self.free_bytes = free.or(self.free_bytes);
+    }
+
+    /// Prints where the records and rc files are.
+    fn print_places(&self) {
+        let dir = self.dir.display();
+        let base = &self.base;
+        print_stderr_line(format!(
+            "records and reports: {dir}/{base}-*.run.jsonl, {dir}/{base}-*.html"
+        ));
+        print_stderr_line(format!(
+            "repeat a part: filermark run -r {dir}/{base}-random.rc -s mine"
+        ));
+    }
+}
+
+/// The directory of results: the wanted one, or a temporary one where it cannot be made.
+fn result_dir(wanted: &Path) -> Result<PathBuf, CommandError> {
+    let usable = |dir: &Path| {
+        std::fs::create_dir_all(dir).is_ok() && tempfile::NamedTempFile::new_in(dir).is_ok()
+    };
+    if usable(wanted) {
+        return Ok(wanted.to_owned());
+    }
+    let other = std::env::temp_dir().join(format!("filermark-quick-{}", std::process::id()));
+    if usable(&other) {
+        print_stderr_line(format!(
+            "{}: no files can be written there; the results go to {}",
+            wanted.display(),
+            other.display()
+        ));
+        return Ok(other);
+    }
+    Err(CommandError::Failed(format!(
+        "{}: no files can be written there; give another directory with -d",
+        wanted.display()
+    )))
+}
+
+/// `quick`, or the first of `quick2`, `quick3` ... without a record: results are never
+/// overwritten.
+fn free_base(dir: &Path) -> String {
+    let bases = (1..).map(|n: u32| match n {
+        1 => "quick".to_owned(),
+        n => format!("quick{n}"),
+    });
+    let is_free = |base: &String| {
+        let mut parts = Part::ALL.iter();
+        !parts.any(|part| {
+            dir.join(RECORD.name(&format!("{base}-{}", part.name())))
+                .exists()
+        })
+    };
+    bases.into_iter().find(is_free).unwrap_or_default()
+}

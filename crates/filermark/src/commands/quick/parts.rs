@@ -1,0 +1,280 @@
+//! The parts of `quick`, and the rc file of each with the files that it names.
+
+use super::target::Target;
+use std::fmt::Write as _;
+
+/// One part: a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Attributes, names and directories.
+    Metadata,
+    /// 4 KiB at random places: 70 % reads.
+    Random,
+    /// 1 MiB one after the other: half reads.
+    Sequential,
+    /// A classical mix of file operations.
+    Mix,
+}
+
+impl Part {
+    /// All, in the order of their execution: the smallest file set first.
+    pub const ALL: [Self; 4] = [Self::Metadata, Self::Random, Self::Sequential, Self::Mix];
+
+    /// Its name in file names and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Metadata => "metadata",
+            Self::Random => "random",
+            Self::Sequential => "sequential",
+            Self::Mix => "mix",
+        }
+    }
+
+    /// What it does, for the table.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Metadata => "metadata",
+            Self::Random => "random 4K, 70/30",
+            Self::Sequential => "sequential 1 MiB",
+            Self::Mix => "classical mix",
+        }
+    }
+
+    /// The mix file over NFS or SMB; `None`: the benchmark's own mix.
+    const fn mix(self, target: &Target) -> Option<&'static str> {
+        let is_smb = matches!(target, Target::Smb { .. });
+        match (self, is_smb) {
+            (Self::Metadata, false) => Some(
+                "getattr 35%\nlookup 25%\naccess 10%\nsetattr 5%\ncreate 5%\nremove 5%\n\
+                 readdir 5%\nreaddirplus 5%\nreadlink 5%\n",
+            ),
+            (Self::Metadata, true) => {
+                Some("query_path 40%\nfind 15%\nopen 15%\nclose 15%\nquery_file 10%\nset_file 5%\n")
+            }
+            (Self::Random, false) => Some("read 70%\nwrite 30%\n"),
+            (Self::Random, true) => Some("read 68.6%\nwrite 29.4%\nopen 1%\nclose 1%\n"),
+            (Self::Sequential, false) => Some("read 50%\nwrite 50%\n"),
+            (Self::Sequential, true) => Some("read 49%\nwrite 49%\nopen 1%\nclose 1%\n"),
+            (Self::Mix, _) => None,
+        }
+    }
+
+    /// The sizes of transfers over NFS or SMB, in KiB; `None`: those of the benchmark.
+    const fn transfer_kib(self) -> Option<u32> {
+        match self {
+            Self::Random => Some(4),
+            Self::Sequential => Some(1024),
+            Self::Metadata | Self::Mix => None,
+        }
+    }
+}
+
+/// How a part is run.
+#[derive(Clone, Debug)]
+pub struct PartSetup {
+    /// Procs.
+    pub procs: u32,
+    /// The largest size of the file set, in MiB.
+    pub mib: u64,
+    /// Reads and writes of a directory's files use O_DIRECT.
+    pub direct: bool,
+    /// The port of MOUNT, where the host has no portmapper.
+    pub mount_port: Option<u16>,
+    /// Lengths of WARMUP and RUN, in seconds.
+    pub seconds: (f64, f64),
+}
+
+/// The texts of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartFiles {
+    /// The rc file.
+    pub rc: String,
+    /// The files that it names: name and text.
+    pub others: Vec<(String, String)>,
+}
+
+/// The files of a part on a target; `base` is the beginning of their names.
+pub fn files(part: Part, target: &Target, setup: &PartSetup, base: &str) -> PartFiles {
+    let mut rc = format!(
+        "# {} of `filermark quick`, as fast as the target answers.\n",
+        part.title()
+    );
+    let mut others = Vec::new();
+    let mut set = |name: &str, value: &str| {
+        let _ = writeln!(rc, "{name}={}", quoted(value));
+    };
+    match target {
+        Target::Directory(path) => {
+            let definitions = format!("{base}-{}.toml", part.name());
+            set("BENCHMARK", &benchmark_name(part));
+            set("BENCHMARK_FILE", &definitions);
+            set(
+                "CLIENT_MOUNTPOINTS",
+                &format!("localhost:{}", path.display()),
+            );
+            set("LOAD", &setup.procs.to_string());
+            others.push((definitions, definition(part, setup)));
+        }
+        Target::Nfs(_) | Target::Smb { .. } => {
+            let (driver, mount) = match target {
+                Target::Smb { share, .. } => ("smb", share.as_str()),
+                Target::Nfs(export) => ("nfs", export.as_str()),
+                Target::Directory(_) => unreachable!("above"),
+            };
+            set("FS_PROTOCOL", driver);
+            set("MNT_POINTS", mount);
+            set("PROCS", &setup.procs.to_string());
+            set("LOAD", "max");
+            set("FILESET_MB", &setup.mib.to_string());
+            if let Some(port) = setup.mount_port {
+                set("MOUNT_PORT", &port.to_string());
+            }
+            if let Some(mix) = part.mix(target) {
+                let name = format!("{base}-{}.mix", part.name());
+                set("MIXFILE", &name);
+                others.push((name, format!("SFS MIXFILE VERSION 2\n{mix}")));
+            }
+            if let Some(kib) = part.transfer_kib() {
+                let name = format!("{base}-{}.sizes", part.name());
+                set("BLOCK_FILE", &name);
+                others.push((name, format!("read {kib} 100%\nwrite {kib} 100%\n")));
+            }
+            if let Target::Smb {
+                user: Some(user), ..
+            } = target
+            {
+                set("USERNAME", user);
+            }
+        }
+    }
+    let (warmup, run) = setup.seconds;
+    set("WARMUP_TIME", &format!("{warmup:.1}"));
+    set("RUNTIME", &format!("{run:.1}"));
+    set("STOP_IF", "p99>5s for 10s, errors>50%, free<5%");
+    PartFiles { rc, others }
+}
+
+/// A value of an rc file; single quotes keep every character.
+fn quoted(value: &str) -> String {
+    match value
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "._-/:%".contains(c))
+    {
+        true => value.to_owned(),
+        false => format!("'{value}'"),
+    }
+}
+
+fn benchmark_name(part: Part) -> String {
+    format!("QUICK_{}", part.name().to_ascii_uppercase())
+}
+
+/// The definition of a part on a directory: a benchmark and, but for the mix, its workload.
+fn definition(part: Part, setup: &PartSetup) -> String {
+    let name = benchmark_name(part);
+    let (mix, transfer) = match part {
+        Part::Metadata => (
+            "stat = 40\naccess = 15\ncreate = 12\nunlink = 12\nreaddir = 8\nchmod = 5\n\
+             mkdir = 3\nrmdir = 3\nrename = 2\n",
+            None,
+        ),
+        Part::Random => ("read_random = 70\nwrite_random = 30\n", Some(4096)),
+        Part::Sequential => ("read = 50\nwrite = 50\n", Some(1 << 20)),
+        Part::Mix => ("", None),
+    };
+    let direct = if setup.direct { 100 } else { 0 };
+    let mut text = String::new();
+    if part != Part::Mix {
+        let _ = writeln!(
+            text,
+            "[[workload]]\nname = \"{name}\"\ntitle = \"{}\"",
+            part.title()
+        );
+        // The tables must be there; metadata has no transfers.
+        let bytes = transfer.unwrap_or(4096);
+        for table in ["read_transfers", "write_transfers"] {
+            let _ = writeln!(
+                text,
+                "{table} = [{{ min_bytes = {bytes}, max_bytes = {bytes}, percent = 100 }}]"
+            );
+        }
+        let _ = write!(text, "[workload.mix]\n{mix}");
+        if transfer.is_some() {
+            let _ = writeln!(text, "[workload.attributes]\ndirect_pcnt = {direct}");
+        }
+        text.push('\n');
+    }
+    let workload = match part {
+        Part::Mix => "METADATA",
+        _ => &name,
+    };
+    // Two buckets have data, of as many files as directories.
+    let kib = (setup.mib << 10) / u64::from(setup.procs) / 2;
+    let (dirs, files, kib) = match part {
+        Part::Metadata => (5, 20, 4),
+        Part::Random | Part::Sequential => (1, 1, kib.max(1024)),
+        Part::Mix => (2, 20, 24),
+    };
+    let _ = write!(
+        text,
+        "[[benchmark]]\nname = \"{name}\"\nunit = \"PROC\"\n[[benchmark.component]]\n\
+         workload = \"{workload}\"\ndir_count = {dirs}\nfiles_per_dir = {files}\nfile_kib = {kib}\n"
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_config::{RcFile, Sources, resolve};
+
+    fn setup() -> PartSetup {
+        PartSetup {
+            procs: 4,
+            mib: 64,
+            direct: true,
+            mount_port: None,
+            seconds: (1.0, 5.0),
+        }
+    }
+
+    /// Every rc file is one that `run` takes.
+    #[test]
+    fn the_rc_files_resolve() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let smb = Target::Smb {
+            share: "smb://nas/share".into(),
+            user: Some("me".into()),
+        };
+        let targets = [
+            Target::Directory(dir.path().to_owned()),
+            Target::Nfs("nas:/export".into()),
+            smb,
+        ];
+        for (target, part) in targets.iter().flat_map(|t| Part::ALL.map(|part| (t, part))) {
+            let files = files(part, target, &setup(), "quick");
+            for (name, text) in &files.others {
+                std::fs::write(dir.path().join(name), text).expect("write");
+            }
+            let mut sources = Sources::from_rc(None).expect("none");
+            sources.rc = Some(RcFile {
+                name: "quick.rc".into(),
+                folder: dir.path().to_owned(),
+                text: files.rc.clone(),
+                others_can_read: false,
+            });
+            sources.set_default("PASSWORD", "x");
+            let plan = match resolve(&sources) {
+                Ok(resolved) => resolved.plan,
+                Err(errors) => panic!("{target:?} {part:?}: {errors:?}\n{}", files.rc),
+            };
+            assert_eq!(plan.points.len(), 1);
+            assert!(plan.points[0].is_max(), "{target:?} {part:?}");
+            let bytes = match target {
+                Target::Directory(_) => plan.data_set(plan.points[0]).max_bytes,
+                _ => plan.io_bytes(plan.points[0].requested),
+            };
+            assert!(bytes <= 100 << 20, "{target:?} {part:?}: {bytes}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What the parts of `quick` held, as a table and as JSON.
+
+use super::parts::Part;
+use super::target::Target;
+use crate::cli::OutputArgs;
+use crate::stdout;
+use filermark_model::Rule;
+use filermark_prime::RunOutcome;
+use filermark_report::{rate, wrapped};
+use filermark_results::figures::Throughput;
+use filermark_results::record::PointRecord;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// The JSON Schema of `quick --json`.
+#[cfg(test)]
+pub const SCHEMA: &str = include_str!("../../../schema/quick-v1.json");
+/// The version of that form.
+const SCHEMA_VERSION: u32 = 1;
+/// The largest width of sentences, in columns.
+const WIDTH_MAX: usize = 80;
+/// Operations from which on a percentile is stated: ten above it.
+const P99_COUNT: u64 = 1_000;
+const P999_COUNT: u64 = 10_000;
+
+/// One part.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Which.
+    pub part: &'static str,
+    #[serde(skip)]
+    title: &'static str,
+    /// `held`, `cached`, `invalid` or `failed`.
+    pub verdict: &'static str,
+    /// Why it does not count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// What was measured.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Figures>,
+    /// The run record.
+    pub record: String,
+}
+
+/// The figures of a part.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    ops_per_sec: f64,
+    mib_per_sec: f64,
+    latency_ms_mean: f64,
+    latency_ms_p50: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ms_p99: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ms_p999: Option<f64>,
+    latency_ms_max: f64,
+    op_count: u64,
+    error_count: u64,
+    seconds: f64,
+    /// Share of the bytes read that came out of this host's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_pcnt: Option<f64>,
+}
+
+impl Row {
+    /// Of the run of a part.
+    pub fn of(part: Part, outcome: &RunOutcome) -> Self {
+        let point = outcome.record.points.first();
+        let figures = point.and_then(Figures::of);
+        let is_cached = |p: &PointRecord| p.findings.iter().any(|f| f.rule == Rule::ClientCache);
+        let verdict = match point {
+            Some(point) if point.is_valid() && is_cached(point) => "cached",
+            Some(point) if point.is_valid() => "held",
+            Some(point) if point.measured().is_some() => "invalid",
+            _ => "failed",
+        };
+        let findings = point.map_or(&[][..], |point| &point.findings[..]);
+        let counts = |rule| rule == Rule::ClientCache;
+        let reasons = findings
+            .iter()
+            .filter(|f| f.invalidates() || counts(f.rule))
+            .map(|f| f.message.clone());
+        let failure = stdout::failure_of(&outcome.record).filter(|_| point.is_none());
+        Self {
+            part: part.name(),
+            title: part.title(),
+            verdict,
+            reasons: reasons.chain(failure).collect(),
+            figures,
+            record: outcome.record_path.display().to_string(),
+        }
+    }
+
+    /// Whether there are figures.
+    pub fn is_measured(&self) -> bool {
+        self.figures.is_some()
+    }
+
+    /// The verdict, with the share that came out of this host's memory.
+    fn verdict_text(&self) -> String {
+        let cached = self.figures.as_ref().and_then(|f| f.cached_pcnt);
+        match (self.verdict, cached) {
+            ("cached", Some(pcnt)) => format!("cached {pcnt:.0} %"),
+            (verdict, _) => verdict.to_owned(),
+        }
+    }
+
+    /// Whether its figures are valid.
+    pub fn counts(&self) -> bool {
+        matches!(self.verdict, "held" | "cached")
+    }
+}
+
+impl Figures {
+    fn of(point: &PointRecord) -> Option<Self> {
+        let stats = point.measured()?;
+        let service = stats.service();
+        let ms = |percentile| service.percentile_ns(percentile) as f64 / 1e6;
+        let from = |count, percentile| (service.count() >= count).then(|| ms(percentile));
+        Some(Self {
+            ops_per_sec: stats.achieved_ops_per_sec(),
+            mib_per_sec: Throughput::of(stats).total() / 1024.0,
+            latency_ms_mean: service.mean_ns() / 1e6,
+            latency_ms_p50: ms(50.0),
+            latency_ms_p99: from(P99_COUNT, 99.0),
+            latency_ms_p999: from(P999_COUNT, 99.9),
+            latency_ms_max: service.max_ns() as f64 / 1e6,
+            op_count: stats.success_count(),
+            error_count: stats.error_count(),
+            seconds: stats.window_ns as f64 / 1e9,
+            cached_pcnt: cached_pcnt(point),
+        })
+    }
+}
+
+/// The share of the bytes read that this host's memory answered, where it is known.
+fn cached_pcnt(point: &PointRecord) -> Option<f64> {
+    let known = point
+        .client_reads
+        .iter()
+        .filter_map(|reads| Some((reads.memory_bytes()?, reads.read_bytes)));
+    let (memory, read) = known.fold((0, 0), |(m, r), (memory, read)| (m + memory, r + read));
+    (read > 0).then(|| 100.0 * memory as f64 / read as f64)
+}
+
+/// The sentence below the verdict of the output.
+const SHORT: &str = "Not a standard run: short, one client, a small file set, no requested rate.";
+
+/// Prints the parts on stdout.
+pub fn print(output: &OutputArgs, target: &Target, rows: &[Row]) {
+    if output.json {
+        stdout::print_json(&json(target, rows));
+        return;
+    }
+    stdout::print(&table(target, rows));
+}
+
+fn json(target: &Target, rows: &[Row]) -> serde_json::Value {
+    serde_json::json!({
+        "schema": SCHEMA_VERSION,
+        "program": "filermark",
+        "version": env!("CARGO_PKG_VERSION"),
+        "notice": filermark_model::NOT_A_SPEC_RESULT,
+        "target": target.name(),
+        "protocol": target.protocol(),
+        "verdict": verdict(rows),
+        "parts": rows,
+    })
+}
+
+/// One word about all parts: the worst of them.
+fn verdict(rows: &[Row]) -> &'static str {
+    let worst = ["failed", "invalid", "cached"];
+    let has = |word: &&&str| rows.iter().any(|row| row.verdict == **word);
+    match worst.iter().find(has) {
+        Some(word) => word,
+        None if rows.len() == Part::ALL.len() => "held",
+        None => "failed",
+    }
+}
+
+fn table(target: &Target, rows: &[Row]) -> String {
+    let mut text = format!(
+        "{:<17} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7}  {}\n",
+        "part", "op/s", "MiB/s", "mean ms", "p50", "p99", "p99.9", "verdict"
+    );
+    for row in rows {
+        let Some(f) = &row.figures else {
+            let _ = writeln!(text, "{:<17} {:>48}  {}", row.title, "", row.verdict);
+            continue;
+        };
+        let _ = writeln!(
+            text,
+            "{:<17} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7}  {}",
+            row.title,
+            rate(f.ops_per_sec),
+            match f.mib_per_sec {
+                mib if mib > 0.0 => rate(mib),
+                _ => "-".to_owned(),
+            },
+            ms_text(Some(f.latency_ms_mean)),
+            ms_text(Some(f.latency_ms_p50)),
+            ms_text(f.latency_ms_p99),
+            ms_text(f.latency_ms_p999),
+            row.verdict_text(),
+        );
+    }
+    text.push('\n');
+    for row in rows {
+        for reason in &row.reasons {
+            let line = format!("{}, {}: {reason}", row.title, row.verdict);
+            text.push_str(&wrapped(&line, stdout::width().min(WIDTH_MAX), 2));
+            text.push('\n');
+        }
+    }
+    let notice = filermark_model::NOT_A_SPEC_RESULT;
+    let width = stdout::width().min(WIDTH_MAX);
+    for sentence in [sentence(target, rows), SHORT, notice] {
+        text.push_str(&wrapped(sentence, width, 2));
+        text.push('\n');
+    }
+    text
+}
+
+/// What the figures say.
+fn sentence(target: &Target, rows: &[Row]) -> &'static str {
+    let is_directory = matches!(target, Target::Directory(_));
+    let reads = |row: &&Row| row.figures.as_ref().is_some_and(|f| f.mib_per_sec > 0.0);
+    let knows = |row: &Row| {
+        row.figures
+            .as_ref()
+            .is_some_and(|f| f.cached_pcnt.is_some())
+    };
+    match verdict(rows) {
+        "held" if !is_directory => {
+            "VALID: the server held these figures; every operation went to it."
+        }
+        "held" if rows.iter().filter(reads).all(knows) => {
+            "VALID: the file system held these figures; at most 10 % of the data that was read \
+             came out of this host's memory. Metadata may have come out of it: no counter shows \
+             that."
+        }
+        "held" => {
+            "VALID for this host: how much came out of its memory is not known, since the file \
+             system has no counter."
+        }
+        "cached" => {
+            "CACHED: data came out of this host's memory in the parts marked so; their figures \
+             are not those of the file system."
+        }
+        "invalid" => "INVALID: a part does not count, for the reasons above.",
+        _ => "FAILED: not all parts were measured.",
+    }
+}
+
+/// A time in milliseconds with three digits; `-`: too few operations.
+fn ms_text(ms: Option<f64>) -> String {
+    ms.map_or("-".to_owned(), |ms| filermark_report::ms(ms * 1e6))
+}

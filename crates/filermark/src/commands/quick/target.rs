@@ -1,0 +1,212 @@
+//! What `quick` measures: a directory, an NFS export or an SMB share.
+
+use filermark_cli_kit::exit::CommandError;
+use rustix::fs::{Mode, OFlags};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The forms of a target, for messages.
+const FORMS: &str =
+    r"give a directory, host:/export, nfs://host/export, \\host\share or smb://host/share";
+
+/// A target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A directory of a mounted or local file system.
+    Directory(PathBuf),
+    /// An NFS export, as MNT_POINTS has it.
+    Nfs(String),
+    /// An SMB share.
+    Smb {
+        /// As MNT_POINTS has it.
+        share: String,
+        /// The user that the URL names.
+        user: Option<String>,
+    },
+}
+
+impl Target {
+    /// Reads a target.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(text: &str) -> Result<Self, CommandError> {
+        let usage = |sentence: String| Err(CommandError::Usage(vec![sentence]));
+        let path = Path::new(text);
+        if text.starts_with("nfs://") {
+            return Ok(Self::Nfs(text.to_owned()));
+        }
+        for scheme in ["smb://", "cifs://"] {
+            if let Some(rest) = text.strip_prefix(scheme) {
+                return share_of_url(rest);
+            }
+        }
+        if text.starts_with(r"\\") || (text.starts_with("//") && !path.is_dir()) {
+            return Ok(Self::Smb {
+                share: text.to_owned(),
+                user: None,
+            });
+        }
+        if path.is_dir() {
+            let path = std::path::absolute(path).map_err(CommandError::of)?;
+            return Ok(Self::Directory(path));
+        }
+        if path.exists() {
+            return usage(format!("{text} is not a directory; {FORMS}"));
+        }
+        match text.split_once(":/") {
+            Some((host, _)) if !host.is_empty() && !host.contains('/') => {
+                Ok(Self::Nfs(text.to_owned()))
+            }
+            _ => usage(format!("{text}: there is no such directory; {FORMS}")),
+        }
+    }
+
+    /// The protocol in words.
+    pub const fn protocol(&self) -> &'static str {
+        match self {
+            Self::Directory(_) => "file system",
+            Self::Nfs(_) => "NFSv3",
+            Self::Smb { .. } => "SMB",
+        }
+    }
+
+    /// As messages show it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Directory(path) => path.display().to_string(),
+            Self::Nfs(export) => export.clone(),
+            Self::Smb { share, .. } => share.clone(),
+        }
+    }
+}
+
+/// The rest of an SMB URL, which may name a user, but no password.
+fn share_of_url(rest: &str) -> Result<Target, CommandError> {
+    let authority = rest.split('/').next().unwrap_or_default();
+    let Some((user, _)) = authority.rsplit_once('@') else {
+        return Ok(Target::Smb {
+            share: format!("smb://{rest}"),
+            user: None,
+        });
+    };
+    if user.contains(':') {
+        let sentence = "the URL has a password, which other users could read in the list of \
+                        processes: set FILERMARK_PASSWORD, or give -o PASSWORD_FILE=FILE";
+        return Err(CommandError::Usage(vec![sentence.into()]));
+    }
+    Ok(Target::Smb {
+        share: format!("smb://{}", &rest[user.len() + 1..]),
+        user: Some(user.to_owned()),
+    })
+}
+
+/// How long a portmapper may take to accept a connection.
+const PORTMAPPER_LIMIT: Duration = Duration::from_secs(2);
+const PORTMAPPER_PORT: u16 = 111;
+
+impl Target {
+    /// The port that an NFS URL names, if the host has no portmapper: MOUNT is then served on
+    /// the same port, as user-space servers do.
+    pub fn mount_port(&self) -> Option<u16> {
+        let Self::Nfs(export) = self else { return None };
+        let authority = export.strip_prefix("nfs://")?.split('/').next()?;
+        let (host, port) = authority.rsplit_once(':')?;
+        let port = port.parse().ok()?;
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let mut found = (host, PORTMAPPER_PORT).to_socket_addrs().ok()?;
+        let answers = |at| TcpStream::connect_timeout(&at, PORTMAPPER_LIMIT).is_ok();
+        (!found.any(answers)).then_some(port)
+    }
+}
+
+/// The free space of a directory's file system for this user, in bytes.
+///
+/// # Errors
+/// It cannot be read.
+pub fn free_bytes(dir: &Path) -> Result<u64, CommandError> {
+    let stat = rustix::fs::statvfs(dir)
+        .map_err(|e| CommandError::Failed(format!("{}: {e}", dir.display())))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Whether files of a directory can be opened for direct I/O (O_DIRECT). Creates a file for a
+/// moment.
+///
+/// # Errors
+/// No file can be created there.
+pub fn takes_direct(dir: &Path) -> Result<bool, CommandError> {
+    let path = dir.join(format!(".filermark-probe-{}", std::process::id()));
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    let made = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR);
+    drop(made.map_err(|e| {
+        let place = dir.display();
+        CommandError::Failed(format!(
+            "no file can be created in {place}: {e}; give a directory that you may write to"
+        ))
+    })?);
+    let direct = rustix::fs::open(
+        &path,
+        OFlags::RDWR | OFlags::CLOEXEC | OFlags::DIRECT,
+        Mode::empty(),
+    );
+    let _ = std::fs::remove_file(&path);
+    Ok(direct.is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_of_target_is_recognized() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let name = dir.path().display().to_string();
+        assert_eq!(
+            Target::parse(&name).unwrap(),
+            Target::Directory(dir.path().to_owned())
+        );
+        for nfs in ["nas:/export", "[::1]:/e", "nfs://nas:2049/e", "10.0.0.1:/"] {
+            assert_eq!(Target::parse(nfs).unwrap(), Target::Nfs(nfs.into()));
+        }
+        let smb = |text: &str| match Target::parse(text).unwrap() {
+            Target::Smb { share, user } => (share, user),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(smb(r"\\nas\share"), (r"\\nas\share".into(), None));
+        assert_eq!(smb("//nas/share"), ("//nas/share".into(), None));
+        assert_eq!(
+            smb("smb://me@nas:445/share/dir"),
+            ("smb://nas:445/share/dir".into(), Some("me".into()))
+        );
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let file = file.path().display().to_string();
+        for (bad, words) in [
+            (file.as_str(), "is not a directory"),
+            ("/no/such/directory", "no such directory"),
+            ("", "no such directory"),
+            ("nas", "no such directory"),
+            ("smb://me:secret@nas/share", "has a password"),
+        ] {
+            let Err(CommandError::Usage(sentences)) = Target::parse(bad) else {
+                panic!("{bad}");
+            };
+            assert!(sentences[0].contains(words), "{bad}: {sentences:?}");
+            assert!(!sentences[0].contains("secret"), "{bad}: {sentences:?}");
+        }
+    }
+
+    #[test]
+    fn the_probe_leaves_nothing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        takes_direct(dir.path()).expect("a probe");
+        assert_eq!(std::fs::read_dir(dir.path()).expect("a list").count(), 0);
+        assert!(free_bytes(dir.path()).expect("a size") > 0);
+        assert!(takes_direct(Path::new("/no/such")).is_err());
+    }
+}
