@@ -20,6 +20,7 @@ mod given;
 mod hints;
 pub mod hosts;
 pub mod import;
+mod inline;
 mod launch_settings;
 mod layout;
 mod loads;

@@ -169,6 +169,10 @@ pub struct SourceArgs {
     /// Benchmark and workload definitions of your own (BENCHMARK_FILE)
     #[arg(short, long, value_name = "FILE")]
     pub benchmarks: Option<PathBuf>,
+    /// A workload of your own on one line, for CLIENT_MOUNTPOINTS (WORKLOAD):
+    /// read_random=70,write_random=30,size=4k,direct
+    #[arg(short, long, value_name = "LINE")]
+    pub workload: Option<String>,
 }
 
 /// How much a subcommand says on stderr.
@@ -239,6 +243,8 @@ fn run_examples() -> String {
 Examples:
   filermark run -r sfs_rc -s mine
   filermark run -r sfs_rc -s quick -o WARMUP_TIME=5 -o RUNTIME=10
+  filermark run -w read_random=70,write_random=30,size=4k,procs=4 \\
+      -o CLIENT_MOUNTPOINTS=localhost:/mnt/data -o RUNTIME=30 -o WARMUP_TIME=5
   filermark run -r sfs_rc -s mine --events - | jq -c .type{RUN_EXAMPLE}
   filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 \\
       -o WARMUP_TIME=1 -o RUNTIME=5 -o FILESET_MB_PER_OP=0.1

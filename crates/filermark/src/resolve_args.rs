@@ -124,6 +124,10 @@ pub fn sources(args: &SourceArgs) -> Result<Sources, CommandError> {
         let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
         sources.set("-b", "BENCHMARK_FILE", &file.display().to_string());
     }
+    if let Some(line) = &args.workload {
+        sources.set("-w", "WORKLOAD", line);
+        sources.set_default("LOAD", "1");
+    }
     Ok(sources)
 }
 

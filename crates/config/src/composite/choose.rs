@@ -5,7 +5,8 @@ use crate::definitions::{
 };
 use crate::error::SourceLocation;
 use crate::given::Values;
-use crate::params;
+use crate::inline::{INLINE_NAME, InlineWorkload};
+use crate::params::{self, Parameter};
 use crate::reading::{Reading, Reports};
 use crate::sources::Sources;
 use filermark_model::benchmark::SHIPPED;
@@ -34,6 +35,12 @@ pub(crate) struct ChosenBenchmark {
 /// Finds the benchmark.
 pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> BenchmarkChoice {
     let (values, sources) = (r.values, r.sources);
+    if values.is_bad(&params::WORKLOAD) {
+        return BenchmarkChoice::Composite(None);
+    }
+    if let Some(line) = values.get(&params::WORKLOAD) {
+        return BenchmarkChoice::Composite(inline(r, &line, work_dir));
+    }
     let own = match own_text(values, sources) {
         OwnDefinitions::Classic => return BenchmarkChoice::Classic,
         OwnDefinitions::None => None,
@@ -96,6 +103,44 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> BenchmarkChoice {
             BenchmarkChoice::Composite(None)
         }
     }
+}
+
+/// The benchmark that WORKLOAD describes.
+fn inline(r: &mut Reading<'_>, line: &str, work_dir: &Path) -> Option<Box<ChosenBenchmark>> {
+    let others: [&Parameter; 2] = [&params::BENCHMARK, &params::BENCHMARK_FILE];
+    for other in others {
+        if r.values.given(other).is_some() {
+            let message = format!(
+                "WORKLOAD describes the benchmark, so {} does not",
+                other.name
+            );
+            r.refuse(other, message, "leave one of the two out");
+        }
+    }
+    let place = r.values.place(&params::WORKLOAD);
+    let workload = InlineWorkload::parse(line)
+        .map_err(|faults| {
+            for fault in faults {
+                let message = match fault.column {
+                    0 => fault.message,
+                    column => format!("character {column} of the workload: {}", fault.message),
+                };
+                r.reports.refuse(place.clone(), message, fault.hint);
+            }
+        })
+        .ok()?;
+    let mut registry = shipped_registry();
+    take_objects(
+        &mut r.reports,
+        "WORKLOAD",
+        &workload.to_toml(),
+        &mut registry,
+    )?;
+    let definition = registry
+        .composite(INLINE_NAME)
+        .map_err(|e| r.reports.refuse(place, e.to_string(), ""))
+        .ok()?;
+    changed(r, definition, registry, work_dir)
 }
 
 /// What BENCHMARK_FILE holds.

@@ -95,6 +95,14 @@ parameters! {
         "Looked for in WORK_DIR, then next to the rc file. 'filermark workload export' (netmist -E) \
          prints one to start from.",
     );
+    WORKLOAD: Option<String> = own(
+        Group::Workload,
+        Kind::Text,
+        "A workload on one line, in place of BENCHMARK; same as -w",
+    )
+    .example("read_random=70,write_random=30,size=4k,direct")
+    .standard(StandardValue::Unset)
+    .help("For mounted file systems (CLIENT_MOUNTPOINTS); one unit of LOAD is one job. Operations with their shares in percent, which total 100; one without a share has the rest. Settings: size, read_size, write_size (4k, or a range: 4k-64k), direct, osync, fsync (percent; without a value 100), procs (of a job), rate (op/s of each proc; not set: as fast as it is answered), dirs, files (of a directory), file_size.");
     CLIENT_MEM: u64 = p2014(
         Group::Workload,
         SIZE,

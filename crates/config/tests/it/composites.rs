@@ -553,3 +553,35 @@ file_kib = 4
     let got = bad(dir.path(), LEAST, &["WORKLOAD_FILE=objects"]);
     assert!(got.iter().any(|t| t.contains("objects:2:")), "{got:?}");
 }
+
+/// A workload on one line takes the place of BENCHMARK; only what it reaches has data.
+#[test]
+fn a_workload_on_one_line() {
+    let rc = "LOAD=2\nCLIENT_MOUNTPOINTS=localhost:/mnt/test\nWORKLOAD='read_random=70, \
+              write_random=30,size=4k,direct,files=2,file_size=32m,procs=3'\n";
+    let plan = good(rc, &[]).plan;
+    assert_eq!(plan.benchmark.name, "INLINE");
+    assert_eq!(plan.procs.len(), 6);
+    assert!(plan.procs.iter().all(|proc| proc.ops_per_sec.is_none()));
+    // Two buckets of two files.
+    assert_eq!(data_set(&plan, 0).max_bytes, 6 * 4 * (32 << 20));
+    assert!(texts_of(&plan, Severity::Warning)[0].contains("not standard: WORKLOAD=read_random"));
+
+    let refused = |rc: &str, options: &[&str]| bad(Path::new("/nowhere"), rc, options);
+    let got = refused(rc, &["WORKLOAD=read=50,wirte=50,bs=4k"]);
+    assert_eq!(got.len(), 2, "{got:?}");
+    let first = "-o WORKLOAD: character 9 of the workload: there is no operation or setting \
+                 'wirte'; did you mean write?";
+    assert_eq!(got[0], first);
+    let got = refused(rc, &["BENCHMARK=SWBUILD"]);
+    let other = "-o BENCHMARK: WORKLOAD describes the benchmark, so BENCHMARK does not; leave one \
+                 of the two out";
+    assert_eq!(got, [other]);
+    let got = refused("LOAD=1\nWORKLOAD=read\n", &[]);
+    assert!(got[0].contains("CLIENT_MOUNTPOINTS is not set"), "{got:?}");
+    let got = refused(rc, &["WORKLOAD=read=50"]);
+    assert!(
+        got[0].contains("the operations total 50 percent, not 100"),
+        "{got:?}"
+    );
+}

@@ -24,6 +24,7 @@ impl Program for Runs {
             dir: sources.dir,
             options: sources.options,
             benchmarks: None,
+            workload: None,
         })
     }
 

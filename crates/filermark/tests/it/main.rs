@@ -49,6 +49,7 @@ mod gone;
 mod historical;
 mod hostile;
 mod hosts;
+mod inline;
 mod kernel_client;
 mod kill_trials;
 mod leases;
