@@ -6,6 +6,7 @@
 mod agent;
 mod archive;
 mod compare;
+mod gates;
 mod hosts;
 mod import;
 mod live;
@@ -24,6 +25,7 @@ use clap_complete::Shell;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use filermark_cli_kit::output::OutputArgs;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
+pub use gates::{FailOnResult, GateArgs};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
 pub use live::{EventsArgs, LostArgs};
@@ -72,7 +74,7 @@ Examples:
 const STREAMS: &str = "\
 Results go to stdout, progress and diagnostics to stderr. Exit code 0: success; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
-3: compare found what --fail-on names; 4: no load point of the run counts;
+3: a gate failed (--fail-on, --assert, --baseline); 4: no load point of the run counts;
 130, 143: interrupted.";
 
 fn after_help() -> String {
@@ -246,6 +248,7 @@ Examples:
   filermark run -w read_random=70,write_random=30,size=4k,procs=4 \\
       -o CLIENT_MOUNTPOINTS=localhost:/mnt/data -o RUNTIME=30 -o WARMUP_TIME=5
   filermark run -r sfs_rc -s mine --events - | jq -c .type{RUN_EXAMPLE}
+  filermark run -r sfs_rc -s ci --assert 'p99<5ms, ops>=2000' --junit ci.xml
   filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 \\
       -o WARMUP_TIME=1 -o RUNTIME=5 -o FILESET_MB_PER_OP=0.1
 
@@ -265,6 +268,8 @@ pub struct RunArgs {
     pub lost: LostArgs,
     #[command(flatten)]
     pub events: EventsArgs,
+    #[command(flatten)]
+    pub gates: GateArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 //!
 //! Results go to stdout, progress and diagnostics to stderr. Exit codes: 0 success;
 //! 1 the run, the server or a test failed; 2 the command line or the rc file is wrong;
-//! 3 a comparison has a verdict of `--fail-on`; 4 a run of which no load point counts;
+//! 3 a gate failed, or a comparison has a verdict of `--fail-on`; 4 a run of which no load point counts;
 //! 130, 143 interrupted.
 
 mod browser;
@@ -12,6 +12,7 @@ mod commands;
 mod console;
 mod energy;
 mod events;
+mod gates;
 mod historical;
 mod host_table;
 mod live;

@@ -8,6 +8,7 @@
 //!
 //! This crate has no sockets, no protocols and no engine.
 
+pub mod assertion;
 pub mod bands;
 pub mod classical;
 pub mod client_log;

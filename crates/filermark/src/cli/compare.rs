@@ -73,7 +73,7 @@ pub enum FailOn {
     Never,
 }
 
-fn parse_percent(text: &str) -> Result<f64, String> {
+pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent),
         _ => Err("give percent from 0 to 1000".into()),

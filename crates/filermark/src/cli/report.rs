@@ -1,6 +1,6 @@
 //! `report`, declared.
 
-use super::{OutputArgs, VerboseArgs};
+use super::{GateArgs, OutputArgs, VerboseArgs};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use filermark_report::{CHARTS, Chart, FORMS, Form};
@@ -63,6 +63,8 @@ pub struct ReportArgs {
     /// Only write the built-in templates to this directory, to be edited
     #[arg(long, value_name = "DIR", conflicts_with_all = ["input", "templates"])]
     pub export_templates: Option<PathBuf>,
+    #[command(flatten)]
+    pub gates: GateArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

@@ -6,6 +6,7 @@ mod summary_file;
 
 use crate::browser;
 use crate::cli::ReportArgs;
+use crate::gates::Gates;
 use crate::refused::refused;
 use crate::{energy, historical, resolve_args, stdout};
 use filermark_archive::kind::{FileKind, TO_REPORT};
@@ -42,7 +43,15 @@ pub fn report(args: &ReportArgs) -> CommandResult {
         }
     }
     let beside = historical::read(&args.historical)?;
-    match FileKind::of(input) {
+    let kind = FileKind::of(input);
+    if kind != FileKind::Record && args.gates.are_given() {
+        let sentence = format!(
+            "{}: --fail-on, --assert, --baseline and --junit can be used with run records only",
+            input.display()
+        );
+        return Err(CommandError::Usage(vec![sentence]));
+    }
+    match kind {
         FileKind::Record => of_record(args, input, &templates, beside.as_ref()),
         FileKind::Submission | FileKind::Summary if beside.is_some() => {
             let sentence = format!(
@@ -73,14 +82,17 @@ fn of_record(
         chart: args.chart,
         ..ReportOptions::new(templates)
     };
-    match (args.format, args.out.as_deref()) {
+    let gates = Gates::open(&args.gates)?;
+    let made = match (args.format, args.out.as_deref()) {
         (None, None) => all_files(args, input, &record, &options),
         (format, out) => {
             let out = out.unwrap_or(Path::new("-"));
             let form = format.map_or_else(|| output::form_of(out), Ok)?;
             one_report(args, &record, &options, form, out)
         }
-    }
+    };
+    made?;
+    Ok(ExitCode::from(gates.judge(&record, 0)?))
 }
 
 const fn edition(args: &ReportArgs) -> Edition {

@@ -4,6 +4,7 @@ use crate::cli::{EventsArgs, OutputArgs, RunArgs};
 use crate::console::Console;
 use crate::energy::CompanionArgs;
 use crate::events::{Events, RunEnd, Target};
+use crate::gates::Gates;
 use crate::live::Facts;
 use crate::log_copy::LogCopy;
 use crate::progress::{ProgressReporter, ProgressStyle};
@@ -36,12 +37,12 @@ pub fn run(args: &RunArgs) -> CommandResult {
     let resolved = resolve_args::resolved_from(&args.source, &sources)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     print_findings(&resolved.plan, args.verbose.verbose > 0);
-    carry_out(
-        resolved,
-        &args.output,
-        &args.events,
-        RunMode::anew(&args.setup),
-    )
+    let gates = Gates::open(&args.gates)?;
+    let mode = RunMode {
+        gates: Some(&gates),
+        ..RunMode::anew(&args.setup)
+    };
+    carry_out(resolved, &args.output, &args.events, mode)
 }
 
 /// Prints the findings of a plan: all of them on request, otherwise the warnings, the notes on
@@ -63,6 +64,8 @@ pub struct RunMode<'a> {
     pub companion: Option<&'a CompanionArgs>,
     /// After the last measured load point of the incomplete record of this suffix.
     pub goes_on: bool,
+    /// Conditions that the result has to meet.
+    pub gates: Option<&'a Gates<'a>>,
 }
 
 impl<'a> RunMode<'a> {
@@ -71,6 +74,7 @@ impl<'a> RunMode<'a> {
         Self {
             companion: Some(companion),
             goes_on: false,
+            gates: None,
         }
     }
 }
@@ -107,14 +111,18 @@ pub fn carry_out(
     let finished = swept
         .as_ref()
         .map(|(outcome, collected)| -> Result<_, CommandError> {
-            let done = finish(outcome, output, on_stdout)?;
+            let (code, page) = finish(outcome, output, on_stdout)?;
+            let code = match way.gates {
+                Some(gates) => gates.judge(&outcome.record, code)?,
+                None => code,
+            };
             if let Some(collected) = collected.as_ref().filter(|_| outcome.earlier_run_kept) {
                 collected.discard();
             } else if let Some(collected) = collected {
                 let to_stdout = !on_stdout && !output.json;
                 collected.report(&outcome.record, &outcome.record_path, to_stdout)?;
             }
-            Ok(done)
+            Ok((code, page))
         });
     let (code, report_path, failure) = match finished {
         Ok(Ok((code, page))) => (code, page, None),

@@ -45,6 +45,7 @@ mod events;
 mod examples;
 mod faults;
 mod from_nfsstat;
+mod gates;
 mod gone;
 mod historical;
 mod hostile;

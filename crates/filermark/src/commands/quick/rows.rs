@@ -12,9 +12,6 @@ use filermark_results::record::PointRecord;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The JSON Schema of `quick --json`.
-#[cfg(test)]
-pub const SCHEMA: &str = include_str!("../../../schema/quick-v1.json");
 /// The version of that form.
 const SCHEMA_VERSION: u32 = 1;
 /// The largest width of sentences, in columns.

@@ -1,0 +1,131 @@
+//! Gates: whether a result meets the conditions of the command line.
+
+use crate::cli::{FailOnResult, GateArgs};
+use crate::refused::refused as refused_file;
+use filermark_archive::kind::RECORDS;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::files::write_whole;
+use filermark_cli_kit::view::print_stderr_line;
+use filermark_report::{Gate, junit};
+use filermark_results::RunRecord;
+use filermark_results::compare::{Group, Options, Overall, compare};
+
+/// A gate has failed.
+pub const FAILED: u8 = 3;
+/// The smallest regression that counts where none is given, in percent.
+const REGRESSION_PCNT: f64 = 5.0;
+
+/// Gates that are ready to be checked: the baseline has been read.
+#[derive(Debug)]
+pub struct Gates<'a> {
+    args: &'a GateArgs,
+    baseline: Option<RunRecord>,
+}
+
+impl<'a> Gates<'a> {
+    /// Reads the baseline.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn open(args: &'a GateArgs) -> Result<Self, CommandError> {
+        let read = |path| {
+            filermark_results::read_record(path).map_err(|e| refused_file(path, &RECORDS, e))
+        };
+        let baseline = args.baseline.as_deref().map(read).transpose()?;
+        Ok(Self { args, baseline })
+    }
+
+    /// Checks a run, prints what failed on stderr and writes the JUnit file. Returns the exit
+    /// code: `code`, or [`FAILED`] where a run that is complete fails.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn judge(&self, record: &RunRecord, code: u8) -> Result<u8, CommandError> {
+        let gates = self.check(record);
+        for gate in &gates {
+            if let Some(why) = &gate.failure {
+                print_stderr_line(format!("gate failed: {}: {why}", gate.name));
+            }
+        }
+        if let Some(path) = &self.args.junit {
+            let text = junit(record, &gates);
+            write_whole(path, text.as_bytes()).map_err(CommandError::Failed)?;
+        }
+        let has_failed = gates.iter().any(|gate| gate.failure.is_some());
+        // Failures of the run itself and signals keep their codes.
+        let is_complete = code == 0 || code == filermark_cli_kit::exit::NOTHING_COUNTS;
+        Ok(match has_failed && is_complete {
+            true => FAILED,
+            false => code,
+        })
+    }
+
+    fn check(&self, record: &RunRecord) -> Vec<Gate> {
+        let fail_on = self.args.fail_on.iter().map(|what| Gate {
+            name: format!("fail-on {}", what.word()),
+            failure: failure_of(*what, record),
+        });
+        let asserted = self.args.assert.iter().flat_map(|all| all.check(record));
+        let asserted = asserted.map(|result| Gate {
+            name: format!("assert {}", result.text),
+            failure: result.failure,
+        });
+        let mut gates: Vec<Gate> = fail_on.chain(asserted).collect();
+        if let Some(baseline) = &self.baseline {
+            let pcnt = self.args.max_regression.unwrap_or(REGRESSION_PCNT);
+            gates.push(Gate {
+                name: format!("max-regression {pcnt}%"),
+                failure: regression(baseline, record, pcnt),
+            });
+        }
+        gates
+    }
+}
+
+/// Why `--fail-on` fails.
+fn failure_of(what: FailOnResult, record: &RunRecord) -> Option<String> {
+    let verdict = record.verdict();
+    match what {
+        FailOnResult::Invalid => {
+            let (valid, planned) = verdict.counts();
+            (valid < planned || !verdict.is_valid()).then(|| {
+                format!(
+                    "{valid} of {planned} load points count; {}",
+                    verdict.reasons().join("; ")
+                )
+            })
+        }
+        FailOnResult::Cached => verdict.cached_pcnt().map(|pcnt| {
+            format!("{pcnt:.0} % of the data that was read came from the client's own memory")
+        }),
+        FailOnResult::NotStandard => {
+            let changed = verdict.not_standard();
+            (!changed.is_empty()).then(|| format!("not standard: {}", changed.join(", ")))
+        }
+    }
+}
+
+/// Why a run is worse than its baseline, or cannot be compared with it.
+fn regression(baseline: &RunRecord, record: &RunRecord, pcnt: f64) -> Option<String> {
+    let groups = [("baseline", baseline), ("this run", record)].map(|(name, record)| Group {
+        name: name.to_owned(),
+        records: vec![record],
+    });
+    let options = Options {
+        threshold_pcnt: pcnt,
+        ..Options::default()
+    };
+    let comparison = match compare(&groups, &options) {
+        Ok(comparison) => comparison,
+        Err(why) => return Some(why.to_string()),
+    };
+    let against = comparison.against.first()?;
+    match against.verdict {
+        Overall::Faster | Overall::NoDifferenceShown => None,
+        verdict => Some(format!(
+            "{}: {}",
+            verdict.text(),
+            against.reasons.join("; ")
+        )),
+    }
+}
