@@ -22,7 +22,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use filermark_cli_kit::output::OutputArgs;
-use filermark_server::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
+use filermark_server::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
 pub use live::{EventsArgs, LostArgs};
@@ -268,6 +268,7 @@ Examples:
   filermark serve --listen '[::1]:0' --portmap     a free port is chosen and printed
   filermark serve --delay 5ms --error READ=NFS3ERR_IO@1% --unstable
   filermark serve --delay exp:2ms --stop 3s/60s    random delays, and stalls
+  filermark serve --capacity-ops 400               a server whose knee is at 400 op/s
   filermark serve --null                           canned replies: measures the limit of the client
   mount -t nfs -o vers=3,tcp,port=2049,mountport=2049,nolock 127.0.0.1:/export /mnt")]
 pub struct ServeArgs {
@@ -296,6 +297,10 @@ pub struct ServeArgs {
     /// Serve one request at a time, as a single disk would
     #[arg(long)]
     pub queue: bool,
+    /// Serve at most N operations per second, the others wait: 400; 400/30s:200 is 200 from
+    /// 30 s after the first operation on
+    #[arg(long, value_name = "N[/TIME:N]...")]
+    pub capacity_ops: Option<CapacitySpec>,
     /// Stop answering periodically: 3s/60s stops for 3 s every 60 s
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub stop: Option<StopSpec>,
