@@ -9,7 +9,7 @@ use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{is_idle, left_out, limits, not_standard, phases, secret_note};
 use crate::reading::Reading;
 use crate::stop_command::stop_command;
-use crate::{layout, loads, protocol, space, trial, workload};
+use crate::{layout, loads, protocol, search, space, trial, workload};
 use filermark_model::plan::IpChoice;
 use filermark_model::{Benchmark, Finding, Rule, RunPlan, Severity};
 use std::path::PathBuf;
@@ -42,7 +42,14 @@ impl Dialect for Classic {
         let for_all = chosen.filter(|driver| driver.is_for_all());
         let nowhere = for_all.map(|driver| driver.name);
         let layout = layout::layout(r, syntax.unwrap_or(&EXPORTS), nowhere);
-        let asked = loads::asked(r, loads::OPS);
+        let searched = search::is_wanted(values);
+        let asked = match searched {
+            true => Vec::new(),
+            false => {
+                search::unused_without(r);
+                loads::asked(r, loads::OPS)
+            }
+        };
         let request = DriverRequest {
             protocol,
             benchmark: definition.as_ref(),
@@ -58,17 +65,22 @@ impl Dialect for Classic {
         let layout = layout?;
         let procs = layout.clients.len() as u64 * u64::from(layout.procs_per_client);
         let points = loads::round(&mut r.reports, &asked, procs, &values.place(&params::LOAD));
-        let remarks = loads::remarks(&points, procs, &definition.standard);
-        r.reports.findings.extend(remarks);
+        let phases = phases(values, &definition);
+        let search = searched.then(|| search::plan(r, procs, &phases));
+        if search.is_none() {
+            let remarks = loads::remarks(&points, procs, &definition.standard);
+            r.reports.findings.extend(remarks);
+        }
         Some(Demand {
             benchmark,
             driver,
             points,
+            search,
             clients: layout.clients,
             procs_per_client: layout.procs_per_client,
             procs: Vec::new(),
             accounts: HostLogins::new(),
-            phases: phases(values, &definition),
+            phases,
             limits: limits(values, &definition),
             touch_all: false,
             scripts: None,

@@ -105,6 +105,9 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Run the load sweep and write its results
     Run(RunArgs),
+    /// Find the highest load that holds, then run the load sweep up to it
+    #[command(after_help = SEARCH_EXAMPLES)]
+    Search(RunArgs),
     /// Measure mounted file systems with netmist's flags and token file
     Netmist(NetmistArgs),
     /// Serve an in-memory file system over NFSv2 and NFSv3
@@ -242,12 +245,26 @@ Ctrl-C ends a run: results so far are kept, files on the server are removed."
     )
 }
 
+/// The examples of `search`.
+const SEARCH_EXAMPLES: &str = "\
+Examples:
+  filermark search -r sfs_rc -s knee               and a sweep of ten points up to it
+  filermark search -r sfs_rc -s knee -o GOAL='p99<5ms, mean<2ms'
+  filermark search -r sfs_rc -s knee -o SEARCH_SWEEP=off    only the figure
+  filermark search -r sfs_rc -s knee --resume      continues a search that was cut
+
+It is `run` with LOAD=search. The parameters are GOAL, SEARCH_FIRST,
+SEARCH_RUNTIME and SEARCH_SWEEP (filermark params GOAL).";
+
 /// `run`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = run_examples())]
 pub struct RunArgs {
     #[command(flatten)]
     pub source: SourceArgs,
+    /// Continue the run of this suffix that was cut: measured load points stay
+    #[arg(long)]
+    pub resume: bool,
     #[command(flatten)]
     pub setup: CompanionArgs,
     #[command(flatten)]
