@@ -28,7 +28,7 @@ use filermark_link::message::{ClientShare, FreeSpace, Leftover, Report, TaskTota
 use filermark_link::plan_password;
 use filermark_link::secure::seal::Opener;
 use filermark_link::watchdog::no_watchdog;
-use filermark_model::plan::MountPoint;
+use filermark_model::plan::{MountPoint, PhasePlan};
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_results::{Environment, MountFacts};
 use std::sync::Arc;
@@ -117,7 +117,8 @@ impl AgentWorker {
                 point,
                 warmup_at,
                 watch_space,
-            } => self.run(point, warmup_at, &watch_space),
+                phases,
+            } => self.run(point, warmup_at, &watch_space, phases),
             LongTask::Cleanup => self.cleanup(),
             LongTask::Release { orphans } => self.release(orphans),
             LongTask::Sweep(mut share) => match plan_password::open(&mut share, &mut self.opener) {
@@ -203,11 +204,17 @@ impl AgentWorker {
         })
     }
 
-    fn run(&mut self, point: LoadPoint, warmup_start: Nanos, watch_space: &[String]) -> Report {
+    fn run(
+        &mut self,
+        point: LoadPoint,
+        warmup_start: Nanos,
+        watch_space: &[String],
+        phases: Option<PhasePlan>,
+    ) -> Report {
         let Some(plan) = self.prepared.as_ref().map(|p| p.plan.clone()) else {
             return failed("not prepared".into());
         };
-        let (phases, reports) = (plan.phases, self.reports.clone());
+        let (phases, reports) = (phases.unwrap_or(plan.phases), self.reports.clone());
         let client = self.prepared.as_ref().map(CounterSource::of);
         let lengths = self.lengths.clone();
         let _space = self.prepared.as_ref().and_then(|p| {

@@ -9,7 +9,7 @@ use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{is_idle, left_out, limits, not_standard, phases, secret_note};
 use crate::reading::Reading;
 use crate::stop_command::stop_command;
-use crate::{layout, loads, protocol, space, trial, workload};
+use crate::{layout, loads, protocol, search, space, trial, workload};
 use filermark_model::plan::IpChoice;
 use filermark_model::{Benchmark, Finding, LoadPoint, Rule, RunPlan, Severity};
 use std::path::PathBuf;
@@ -43,7 +43,11 @@ impl Dialect for Classic {
         let nowhere = for_all.map(|driver| driver.name);
         let layout = layout::layout(r, syntax.unwrap_or(&EXPORTS), nowhere);
         let is_max = loads::is_max(r);
-        let asked = match is_max {
+        let searched = search::is_wanted(values);
+        if !searched {
+            search::unused_without(r);
+        }
+        let asked = match is_max || searched {
             true => Vec::new(),
             false => loads::asked(r, loads::OPS),
         };
@@ -65,7 +69,9 @@ impl Dialect for Classic {
             true => vec![LoadPoint::MAX],
             false => loads::round(&mut r.reports, &asked, procs, &values.place(&params::LOAD)),
         };
-        if !is_max {
+        let phases = phases(values, &definition);
+        let search = searched.then(|| search::plan(r, procs, &phases));
+        if search.is_none() && !is_max {
             let remarks = loads::remarks(&points, procs, &definition.standard);
             r.reports.findings.extend(remarks);
         }
@@ -73,11 +79,12 @@ impl Dialect for Classic {
             benchmark,
             driver,
             points,
+            search,
             clients: layout.clients,
             procs_per_client: layout.procs_per_client,
             procs: Vec::new(),
             accounts: HostLogins::new(),
-            phases: phases(values, &definition),
+            phases,
             limits: limits(values, &definition),
             touch_all: false,
             scripts: None,

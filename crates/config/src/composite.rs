@@ -104,6 +104,7 @@ impl Dialect for Composite {
             benchmark,
             driver,
             points,
+            search: None,
             clients,
             procs_per_client: most,
             procs,

@@ -8,7 +8,7 @@ use crate::resolved::Resolved;
 use filermark_model::access::Access;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;
-use filermark_model::plan::{MonitorMode, PacingMode};
+use filermark_model::plan::{MonitorMode, PacingMode, SearchPlan};
 use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{Bytes, LoadPoint, Nanos, OpsPerSec, Rule, RunPlan, Severity};
@@ -142,7 +142,27 @@ fn fileset_loads(plan: &RunPlan) -> impl Iterator<Item = OpsPerSec> {
     })
 }
 
+/// How the highest load is searched for.
+fn search(out: &mut String, search: &SearchPlan) -> std::fmt::Result {
+    let goal = search.goal.as_deref().unwrap_or("none beside the rules");
+    let sweep = match search.sweep {
+        true => "a sweep of ten load points up to the load that was found",
+        false => "none (SEARCH_SWEEP=off)",
+    };
+    writeln!(
+        out,
+        "\nSearch      LOAD=search: from {} op/s on, in multiples of {} op/s; probes with\n            WARMUP {} and RUN {}, then full load points\nGoal        {goal}\nAfter it    {sweep}",
+        search.first,
+        search.step,
+        duration(search.probe_warmup),
+        duration(search.probe_runtime)
+    )
+}
+
 fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+    if let Some(plan) = &plan.search {
+        return search(out, plan);
+    }
     writeln!(
         out,
         "\n{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
@@ -211,6 +231,9 @@ fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
 }
 
 fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
+    if plan.search.is_some() {
+        return writeln!(out, "\nSpace and time depend on the load that is found.");
+    }
     let sizes: Vec<u64> = plan
         .points
         .iter()

@@ -38,6 +38,7 @@ mod reading;
 mod reference;
 mod resolve;
 mod resolved;
+mod search;
 mod sources;
 mod space;
 mod stop_command;

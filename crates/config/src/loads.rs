@@ -4,11 +4,14 @@ use crate::error::{SourceLocation, quoted};
 use crate::given::whole_number;
 use crate::params::{self, LOAD_MAX, RUNS_MAX};
 use crate::reading::{Reading, Reports};
+use crate::search;
 use filermark_model::benchmark::Standard;
 use filermark_model::plan::LoadPoint;
 use filermark_model::units::counted;
 use filermark_model::{Finding, OpsPerSec, Rule, Severity};
 
+/// Load points of a range without a count.
+const RANGE_POINTS: u64 = 10;
 /// The unit of load of classical benchmarks.
 pub(crate) const OPS: &str = "op/s";
 
@@ -31,6 +34,14 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
         );
         return Vec::new();
     };
+    if search::is_wanted(values) {
+        r.reports.refuse(
+            given.location.clone(),
+            "LOAD=search works with classical benchmarks only (NFS, SMB)",
+            format!("give the load in {}, e.g. LOAD=1-10", plural(unit)),
+        );
+        return Vec::new();
+    }
     let mut loads = Vec::new();
     let before = r.reports.errors.len();
     let list = values.get(&params::LOAD);
@@ -39,17 +50,27 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
         false => word.split(',').collect(),
     });
     for word in words.filter(|word| !word.is_empty()) {
+        if let Some(range) = range(word, unit) {
+            match range {
+                Some(points) => loads.extend(points),
+                None => r.reports.refuse(
+                    given.location.clone(),
+                    format!("range '{}' in LOAD is not valid", quoted(word)),
+                    format!(
+                        "write FIRST-LAST for {RANGE_POINTS} evenly spaced load points, or FIRST-LAST/COUNT with at least 2 and at most {RUNS_MAX}; LAST must be the larger one, and the points whole numbers that rise"
+                    ),
+                ),
+            }
+            continue;
+        }
         match whole_number(word, unit) {
             Some(n) if (1..=LOAD_MAX).contains(&n) => loads.push(n),
             _ => r.reports.refuse(
                 given.location.clone(),
                 format!("load '{}' in LOAD is not valid", quoted(word)),
-                match range_text(word) {
-                    Some(hint) => hint,
-                    None if is_grouped(word) => {
-                        "write one number without the comma, or several with blanks".to_owned()
-                    }
-                    None => format!(
+                match is_grouped(word) {
+                    true => "write one number without the comma, or several with blanks".to_owned(),
+                    false => format!(
                         "give whole numbers from 1 to {LOAD_MAX} {}, blanks between them",
                         plural(unit)
                     ),
@@ -106,18 +127,26 @@ fn is_grouped(word: &str) -> bool {
         && rest.all(|part| part.len() == 3 && digits(part))
 }
 
-/// A hint for a range, such as `100-1000`.
-fn range_text(word: &str) -> Option<String> {
-    const POINTS: u64 = 10;
-    let (first, last) = word.split_once('-')?;
-    let (first, last) = (whole_number(first, OPS)?, whole_number(last, OPS)?);
-    let step = (last / POINTS).max(1);
-    (first < last).then(|| {
-        format!(
-            "for {POINTS} evenly spaced load points up to {last} write LOAD={step} \
-             INCR_LOAD={step} NUM_RUNS={POINTS}"
-        )
-    })
+/// The load points of a range: `100-1000` is ten, evenly spaced; `100-1000/5` is five. The
+/// outer `None`: it is no range. The inner one: it is not valid.
+fn range(word: &str, unit: &str) -> Option<Option<Vec<u64>>> {
+    let (first, rest) = word.split_once('-')?;
+    let (last, count) = match rest.split_once('/') {
+        Some((last, count)) => (last, count.parse().ok()),
+        None => (rest, Some(RANGE_POINTS)),
+    };
+    let (first, last) = (whole_number(first, unit)?, whole_number(last, unit)?);
+    let is_valid = |count: &u64| {
+        (2..=RUNS_MAX).contains(count) && first >= 1 && last <= LOAD_MAX && first < last
+    };
+    let Some(count) = count.filter(is_valid) else {
+        return Some(None);
+    };
+    // At most 10^9 times 10^3.
+    let points = (0..count).map(|nth| first + (last - first) * nth / (count - 1));
+    let points: Vec<u64> = points.collect();
+    let rises = points.windows(2).all(|pair| pair[0] < pair[1]);
+    Some(rises.then_some(points))
 }
 
 /// The plural of the unit after a number other than 1.
@@ -145,12 +174,16 @@ fn series(r: &mut Reading<'_>, first: u64, step: u64, unit: &str) -> Vec<u64> {
     (0..runs).map(|i| first + step * i).collect()
 }
 
-fn unused(r: &mut Reading<'_>, has_step: bool) {
+pub(crate) fn unused(r: &mut Reading<'_>, has_step: bool) {
     let values = r.values;
-    let why = match has_step {
-        true => "LOAD lists the load points itself",
-        false if values.given(&params::INCR_LOAD).is_some() => "LOAD=max is one load point",
-        false => "INCR_LOAD is not set",
+    let why = if search::is_wanted(values) {
+        "LOAD=search chooses the load points"
+    } else if has_step {
+        "LOAD lists the load points itself"
+    } else if values.given(&params::INCR_LOAD).is_some() {
+        "LOAD=max is one load point"
+    } else {
+        "INCR_LOAD is not set"
     };
     let given = [
         values.given(&params::INCR_LOAD),
@@ -289,12 +322,31 @@ mod tests {
         ] {
             assert_eq!(is_grouped(word), grouped, "{word}");
         }
-        let hint = range_text("100-1000").unwrap();
-        assert!(
-            hint.contains("LOAD=100 INCR_LOAD=100 NUM_RUNS=10"),
-            "{hint}"
-        );
-        assert_eq!(range_text("1000-100"), None);
+    }
+
+    #[test]
+    fn ranges_are_evenly_spaced_points() {
+        let points = |word| range(word, OPS).map(|points| points.unwrap_or_default());
+        let ten: Vec<u64> = (1..=10).map(|nth| nth * 100).collect();
+        assert_eq!(points("100-1000"), Some(ten.clone()));
+        assert_eq!(points("0.1k-1k"), Some(ten));
+        assert_eq!(points("100-1000/4"), Some(vec![100, 400, 700, 1000]));
+        for word in [
+            "1000-100",
+            "100-100",
+            "0-10",
+            "1-10/0",
+            "1-10/1",
+            "1-10/x",
+            "1-3/5",
+            "1-9/1001",
+            "1-2000000000",
+        ] {
+            assert_eq!(points(word), Some(vec![]), "{word}");
+        }
+        for word in ["100", "x-y", "100-", "-100", "1-2-3"] {
+            assert_eq!(points(word), None, "{word}");
+        }
     }
 
     #[test]

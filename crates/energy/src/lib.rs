@@ -26,6 +26,7 @@ use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::Resolved;
 use filermark_energy_data::setup::Setup;
 pub use filermark_energy_report::TEMPLATES;
+use filermark_model::input::InputFile;
 pub use outputs::OUTPUTS;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -87,6 +88,15 @@ impl SetupArgs {
             Ok(Box::new(collection))
         };
         self.energy.as_ref().map(start).transpose()
+    }
+
+    /// The setup file as an input of a run; `None` without `--energy`.
+    ///
+    /// # Errors
+    /// The setup cannot be read or is wrong.
+    pub fn input(&self) -> Result<Option<InputFile>, CommandError> {
+        let read = |file: &PathBuf| background::read_setup(file).map(|(_, input)| input);
+        self.energy.as_ref().map(read).transpose()
     }
 
     /// How long the idle server is measured before the first load point.

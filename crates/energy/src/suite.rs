@@ -16,7 +16,8 @@ use filermark_energy_data::merge::MergeOptions;
 use filermark_energy_data::reduce::{ReduceOptions, reduce_files};
 use filermark_energy_data::setup::Setup;
 use filermark_model::input::InputFile;
-use filermark_results::{Outcome, RunRecord, fingerprint, read_record};
+use filermark_results::read_record;
+use filermark_results::resume::{ResumeError, RunState, run_state};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -275,82 +276,25 @@ fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<StepState, Co
         });
     }
     let usage = |sentence: String| CommandError::Usage(vec![sentence]);
-    let record = read_record(&path).map_err(|e| usage(e.to_string()))?;
-    // Without load points, it does not matter whether the plan changed.
-    if record.points.is_empty() {
-        return Ok(StepState::Cut);
-    }
-    if record.run.fingerprint != fingerprint(&resolved.plan) {
-        return Err(usage(format!(
-            "{}: this is a run of another plan than the rc file has now; move it away, or give another suffix (SUFFIX=RC) or directory (-d)",
-            path.display()
-        )));
-    }
-    match record.end.as_ref().map(|end| &end.outcome) {
-        Some(Outcome::Complete) => return Ok(StepState::Done),
-        // The reason stays in its record; all load points are measured again.
-        Some(Outcome::Failed { .. }) => return Ok(StepState::Failed),
-        Some(Outcome::Interrupted) | None => {}
-    }
-    // It was killed after the load point that failed.
-    if record.failed_points().next().is_some() {
-        return Ok(StepState::Failed);
-    }
-    let measured = record.points.iter().filter(|p| p.measured().is_some());
-    let measured = measured.count();
-    if measured == 0 {
-        return Ok(StepState::Cut);
-    }
-    let changes = changes_since(&record, resolved, input);
-    match changes.is_empty() {
-        true => Ok(StepState::GoesOn {
-            measured,
-            of: resolved.plan.points.len(),
-        }),
-        false => Err(usage(format!(
-            "{}: this run was cut after load point {measured} and cannot be continued, since {}; undo that, or move {suffix}.* away to measure all of it again, or give another suffix (SUFFIX=RC) or directory (-d)",
+    let inputs: Vec<&InputFile> = resolved.inputs.iter().chain(input).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    match run_state(&path, &resolved.plan, &inputs, version) {
+        Ok((RunState::Cut, _)) => Ok(StepState::Cut),
+        Ok((RunState::Failed, _)) => Ok(StepState::Failed),
+        Ok((RunState::Done, _)) => Ok(StepState::Done),
+        Ok((RunState::GoesOn { measured, of, .. }, _)) => Ok(StepState::GoesOn { measured, of }),
+        Err(ResumeError::Read(e)) => Err(usage(e.to_string())),
+        Err(e @ ResumeError::OtherPlan { .. }) => Err(usage(format!(
+            "{}: {e}{}; move it away, or give another suffix (SUFFIX=RC) or directory (-d)",
+            path.display(),
+            e.differences()
+        ))),
+        Err(ResumeError::Changed(changes)) => Err(usage(format!(
+            "{}: this run was cut and cannot be continued, since {}; undo that, or move {suffix}.* away to measure all of it again, or give another suffix (SUFFIX=RC) or directory (-d)",
             path.display(),
             changes.join(", ")
         ))),
     }
-}
-
-/// What has changed since an interrupted run began. Hosts are compared when they connect.
-fn changes_since(
-    record: &RunRecord,
-    resolved: &Resolved,
-    input: Option<&InputFile>,
-) -> Vec<String> {
-    let mut changes = Vec::new();
-    let version = env!("CARGO_PKG_VERSION");
-    if record.run.version != version {
-        changes.push(format!(
-            "it was started by version {} of Filermark, and this is {version}",
-            record.run.version
-        ));
-    }
-    let now: Vec<&InputFile> = resolved.inputs.iter().chain(input).collect();
-    let was: Vec<&InputFile> = record.run.inputs.iter().flatten().collect();
-    for file in &now {
-        if !was
-            .iter()
-            .any(|was| was.option == file.option && was.name == file.name)
-        {
-            changes.push(format!(
-                "it was begun without {} {}",
-                file.option, file.name
-            ));
-        } else if !was.contains(file) {
-            changes.push(format!("{} ({}) has changed", file.name, file.option));
-        }
-    }
-    for file in &was {
-        let same = |now: &&&InputFile| now.option == file.option && now.name == file.name;
-        if !now.iter().any(|now| same(&now)) {
-            changes.push(format!("it was begun with {} {}", file.option, file.name));
-        }
-    }
-    changes
 }
 
 /// For a workload that is done: what the energy setup has now and the merged log does not.

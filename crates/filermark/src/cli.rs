@@ -24,7 +24,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use filermark_cli_kit::output::OutputArgs;
-use filermark_server::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
+use filermark_server::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 pub use gates::{FailOnResult, GateArgs};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
@@ -112,6 +112,9 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Run the load sweep and write its results
     Run(RunArgs),
+    /// Find the highest load that holds, then run the load sweep up to it
+    #[command(after_help = SEARCH_EXAMPLES)]
+    Search(RunArgs),
     /// Measure mounted file systems with netmist's flags and token file
     Netmist(NetmistArgs),
     /// Serve an in-memory file system over NFSv2 and NFSv3
@@ -256,12 +259,26 @@ Ctrl-C ends a run: results so far are kept, files on the server are removed."
     )
 }
 
+/// The examples of `search`.
+const SEARCH_EXAMPLES: &str = "\
+Examples:
+  filermark search -r sfs_rc -s knee               and a sweep of ten points up to it
+  filermark search -r sfs_rc -s knee -o GOAL='p99<5ms, mean<2ms'
+  filermark search -r sfs_rc -s knee -o SEARCH_SWEEP=off    only the figure
+  filermark search -r sfs_rc -s knee --resume      continues a search that was cut
+
+It is `run` with LOAD=search. The parameters are GOAL, SEARCH_FIRST,
+SEARCH_RUNTIME and SEARCH_SWEEP (filermark params GOAL).";
+
 /// `run`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = run_examples())]
 pub struct RunArgs {
     #[command(flatten)]
     pub source: SourceArgs,
+    /// Continue the run of this suffix that was cut: measured load points stay
+    #[arg(long)]
+    pub resume: bool,
     #[command(flatten)]
     pub setup: CompanionArgs,
     #[command(flatten)]
@@ -284,6 +301,7 @@ Examples:
   filermark serve --listen '[::1]:0' --portmap     a free port is chosen and printed
   filermark serve --delay 5ms --error READ=NFS3ERR_IO@1% --unstable
   filermark serve --delay exp:2ms --stop 3s/60s    random delays, and stalls
+  filermark serve --capacity-ops 400               a server whose knee is at 400 op/s
   filermark serve --null                           canned replies: measures the limit of the client
   mount -t nfs -o vers=3,tcp,port=2049,mountport=2049,nolock 127.0.0.1:/export /mnt")]
 pub struct ServeArgs {
@@ -312,6 +330,10 @@ pub struct ServeArgs {
     /// Serve one request at a time, as a single disk would
     #[arg(long)]
     pub queue: bool,
+    /// Serve at most N operations per second, the others wait: 400; 400/30s:200 is 200 from
+    /// 30 s after the first operation on
+    #[arg(long, value_name = "N[/TIME:N]...")]
+    pub capacity_ops: Option<CapacitySpec>,
     /// Stop answering periodically: 3s/60s stops for 3 s every 60 s
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub stop: Option<StopSpec>,

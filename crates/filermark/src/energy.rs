@@ -56,6 +56,14 @@ mod disabled {
             Ok(None)
         }
 
+        /// No file.
+        ///
+        /// # Errors
+        /// None.
+        pub fn input(&self) -> Result<Option<filermark_model::input::InputFile>, CommandError> {
+            Ok(None)
+        }
+
         /// No time before the first load point.
         ///
         /// # Errors

@@ -176,7 +176,10 @@ impl Events {
             Progress::Remark(message) => Event::Remark {
                 message: (*message).to_owned(),
             },
-            Progress::Tasks { .. } | Progress::Host(_) => return None,
+            Progress::SearchTried(_, tried) => Event::Remark {
+                message: filermark_report::search_line(tried, false),
+            },
+            Progress::SearchEnded(_) | Progress::Tasks { .. } | Progress::Host(_) => return None,
         })
     }
 

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Command::Preflight(args) => commands::preflight::preflight(&args),
         Command::Validate(args) => commands::validate::validate(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Search(args) => commands::run::search(&args),
         Command::Serve(args) => commands::serve::serve(&args),
         Command::Keys(args) => commands::keys::keys(&args),
         Command::Install(args) => commands::install::install(&args),

@@ -7,6 +7,7 @@ use crate::log_copy::LogCopy;
 use filermark_cli_kit::companion::Status;
 use filermark_cli_kit::output::colour_wanted;
 use filermark_cli_kit::view::{self, LiveView};
+use filermark_model::plan::SEARCH_NUMBERS;
 use filermark_model::stats::Interval;
 use filermark_model::units::counted;
 use filermark_prime::Progress;
@@ -83,6 +84,11 @@ impl ProgressReporter {
                 if self.view.is_none() && self.console.is_none() =>
             {
                 self.line(&match point {
+                    Some(point) if point.number > SEARCH_NUMBERS => format!(
+                        "[search {}] {} {phase}",
+                        point.number - SEARCH_NUMBERS,
+                        point.requested
+                    ),
                     Some(point) => format!(
                         "[{}/{}] {} {phase}",
                         point.number,
@@ -92,6 +98,12 @@ impl ProgressReporter {
                     None => phase.to_string(),
                 });
             }
+            Progress::SearchTried(_, tried) => {
+                let line = |colour| filermark_report::search_line(tried, colour);
+                let (shown, plain) = (line(self.colour), line(false));
+                self.text(&format!("{shown}\n"), &format!("{plain}\n"));
+            }
+            Progress::SearchEnded(plan) => self.point_count = plan.points.len(),
             Progress::PointEnded(record, point) => {
                 let line = |colour| filermark_report::progress_line(record, point, colour);
                 let (shown, plain) = (line(self.colour), line(false));

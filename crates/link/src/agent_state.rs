@@ -6,7 +6,7 @@
 
 use crate::facts::InspectRequest;
 use crate::message::{ClientShare, Hello, Order, PROTOCOL, Report};
-use filermark_model::plan::MountPoint;
+use filermark_model::plan::{MountPoint, PhasePlan};
 use filermark_model::{LoadPoint, Nanos};
 
 /// A prime that has sent no message for this long is lost. It sends one every two seconds. With
@@ -39,6 +39,8 @@ pub enum LongTask {
         warmup_at: Nanos,
         /// File systems whose free space is monitored meanwhile.
         watch_space: Vec<String>,
+        /// Lengths of the phases other than those of the plan.
+        phases: Option<PhasePlan>,
     },
     /// CLEANUP of what this agent's procs created.
     Cleanup,
@@ -220,10 +222,12 @@ fn task_of(order: Order) -> Option<LongTask> {
             point,
             warmup_at_ns,
             watch_space,
+            phases,
         } => LongTask::Run {
             point,
             warmup_at: Nanos(warmup_at_ns),
             watch_space,
+            phases,
         },
         Order::Cleanup => LongTask::Cleanup,
         Order::Release { orphans } => LongTask::Release { orphans },

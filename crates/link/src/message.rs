@@ -10,7 +10,7 @@ pub use crate::facts::{FreeSpace, Hello};
 use crate::facts::{InspectFacts, InspectRequest};
 use crate::secure::seal::Sealed;
 use filermark_model::client_reads::ClientReads;
-use filermark_model::plan::MountPoint;
+use filermark_model::plan::{MountPoint, PhasePlan};
 use filermark_model::stall::Stalls;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, PointStats, RunPlan};
@@ -19,7 +19,7 @@ use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message requires a new one.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// A client's share of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,6 +73,9 @@ pub enum Order {
         /// names in `Ready`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         watch_space: Vec<String>,
+        /// WARMUP and RUN have these lengths, not those of the plan (probes of a search).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phases: Option<PhasePlan>,
     },
     /// The load is steady: RUN begins this long after the beginning of WARMUP, a number of
     /// whole seconds before the latest time. Sent during `Run`.

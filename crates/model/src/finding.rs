@@ -43,6 +43,8 @@ pub enum Rule {
     Failed,
     /// The user ended the run.
     Interrupted,
+    /// What a search for the highest load has found.
+    Search,
     /// The run was cut and went on later: its load points are of several pieces.
     Resumed,
     /// Something had to be left on the server.
@@ -127,6 +129,7 @@ impl Rule {
             Self::DataVerify => "data-verify",
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
+            Self::Search => "search",
             Self::Resumed => "resumed",
             Self::LeftBehind => "left-behind",
             Self::LoadPoints => "load-points",

@@ -14,6 +14,7 @@ pub mod dist;
 pub mod figure;
 pub mod fileset;
 pub mod finding;
+pub mod goal;
 pub mod input;
 pub mod latency;
 pub mod launch;

@@ -12,6 +12,7 @@ mod limits;
 mod load;
 pub(crate) mod network;
 mod phases;
+mod search;
 mod size;
 
 use crate::benchmark::{Benchmark, Headline};
@@ -31,6 +32,7 @@ pub use limits::{Limits, STALL_PCNT_STANDARD};
 pub use load::{ClientPlan, LoadPoint, MountPoint, ProcPlan, ProcSlice};
 pub use network::{Connections, IpChoice, Transport};
 pub use phases::{Arrivals, Pacing, PacingMode, PhasePlan};
+pub use search::{SEARCH_NUMBERS, SearchPlan};
 
 /// The seed of a standard run (SEED).
 const SEED_STANDARD: u64 = 1;
@@ -40,8 +42,11 @@ const SEED_STANDARD: u64 = 1;
 pub struct RunPlan {
     /// The benchmark, with the run's changes already in it.
     pub benchmark: Benchmark,
-    /// The load points, in order.
+    /// The load points, in order. With a search they are known when it has ended.
     pub points: Vec<LoadPoint>,
+    /// The search for the highest load, which the load points follow from (LOAD=search).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchPlan>,
     /// The client hosts and what each of their procs works on.
     pub clients: Vec<ClientPlan>,
     /// Load-generating procs on each client; composites: the most on any client.
@@ -95,6 +100,7 @@ impl RunPlan {
     /// Its own fields.
     pub const LABELS: Labels = &[
         ("procs_per_client", "procs per client (PROCS)"),
+        ("search", "LOAD=search"),
         ("seed", "SEED"),
         ("shards", "SHARDS"),
         ("monitor", "PRIME_MON_SCRIPT"),
@@ -124,6 +130,7 @@ impl RunPlan {
     pub fn of(benchmark: Benchmark, driver: DriverPlan) -> Self {
         Self {
             points: Vec::new(),
+            search: None,
             clients: Vec::new(),
             procs_per_client: 0,
             procs: Vec::new(),
@@ -263,6 +270,7 @@ impl RunPlan {
         Self {
             benchmark: self.benchmark.clone(),
             points: self.points.clone(),
+            search: None,
             clients: Vec::new(),
             procs_per_client: self.procs_per_client,
             procs: Vec::new(),

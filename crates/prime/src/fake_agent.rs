@@ -238,10 +238,13 @@ impl FakeAgent {
                 tasks: TaskTotals::default(),
                 space: Vec::new(),
             },
-            LongTask::Run { warmup_at, .. } => {
+            LongTask::Run {
+                warmup_at, phases, ..
+            } => {
+                let phases = phases.or(self.phases);
                 self.load = Some((warmup_at, 0));
-                self.warmup = self.phases.map_or(Nanos(0), |p| p.warmup);
-                self.runtime = self.phases.map_or(Nanos(0), |p| p.longest_run());
+                self.warmup = phases.map_or(Nanos(0), |p| p.warmup);
+                self.runtime = phases.map_or(Nanos(0), |p| p.longest_run());
                 return None;
             }
             LongTask::Cleanup

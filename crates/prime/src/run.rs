@@ -8,6 +8,7 @@ mod journal;
 mod measure;
 mod phase;
 mod prepare;
+mod search;
 mod state;
 mod sweep;
 mod tasks;

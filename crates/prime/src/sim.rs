@@ -14,8 +14,9 @@ use case::{Case, for_seeds};
 use fault::Fault;
 use filermark_model::launch::OnLost;
 use filermark_model::{Finding, Nanos, Rng, Rule};
-use filermark_results::Outcome;
 use filermark_results::record::{Phase, PointRecord};
+use filermark_results::search::SearchResult;
+use filermark_results::{Outcome, fingerprint};
 use std::panic::AssertUnwindSafe;
 use world::PrimeDied;
 
@@ -73,6 +74,34 @@ fn without_faults_all_figures_arrive_and_all_agents_begin_together() {
         }
         assert!(world.files.is_empty() && !world.directory);
         drop(world);
+        case.assert_clean();
+    });
+}
+
+/// The simulated server's rate is random, so the outcomes contradict each other.
+#[test]
+fn a_search_ends_and_its_record_gives_the_same_result() {
+    for_seeds(|seed| {
+        if seed % 10 > 0 {
+            return;
+        }
+        let case = Case::new(seed).searching();
+        let outcome = case.run();
+        let record = filermark_results::read_record(&outcome.record_path).expect("a record");
+        let end = record.end.as_ref().expect("an end");
+        assert_eq!(end.outcome, Outcome::Complete, "{end:?}");
+        let plan = record.run.plan.search.clone().expect("a search");
+        let found = record.found.clone().expect("it has ended");
+        let again = SearchResult::of(&plan, &record.search).expect("it has ended");
+        assert_eq!((found.load, &found.points), (again.load, &again.points));
+        assert_eq!(record.points.len(), found.points.len());
+        assert_eq!(record.run.plan.points, found.points);
+        assert_eq!(record.run.fingerprint, fingerprint(&record.run.plan));
+        assert!(end.findings.iter().any(|f| f.rule == Rule::Search));
+        if found.load.is_none() {
+            assert_eq!(record.verdict().label(), "INVALID");
+        }
+        assert!(case.world.borrow().files.is_empty());
         case.assert_clean();
     });
 }

@@ -38,7 +38,10 @@ pub const fn advice(rule: Rule) -> &'static str {
         }
         Rule::Failed => "The reason names the host, the step and what to do.",
         Rule::Interrupted => {
-            "What was measured before stays in the record. `energy suite` goes on after it; `run` measures all load points again, under another suffix (-s)."
+            "What was measured before stays in the record. `run --resume` continues after it, and so does `energy suite`; `run` measures all load points again, under another suffix (-s)."
+        }
+        Rule::Search => {
+            "If the load has changed during the search, something else used the server, or its speed depends on its state (caches, disks that fill, background work). Let it rest, then search again."
         }
         Rule::Resumed => {
             "Each load point was measured in one piece. If the server may have changed between the pieces (a restart, other load, fuller disks), measure all of it again."

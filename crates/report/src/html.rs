@@ -9,6 +9,7 @@ use crate::charts::{
 use crate::composite::{ScriptRow, script_rows};
 use crate::heritage::{self, HistoricalView};
 use crate::options::{Edition, ReportOptions};
+use crate::search::{self, SearchRow};
 use crate::setup::{self, ParameterRow};
 use crate::templates::{TemplateError, Templates};
 use crate::view::{self, FindingView, PhaseRow, PointRow, PointView};
@@ -61,6 +62,7 @@ struct Page<'a> {
     verdict: &'static str,
     verdict_class: &'static str,
     reasons: Vec<String>,
+    search: Vec<SearchRow>,
     cut: Option<String>,
     figures: Vec<view::Figure>,
     /// The older generation that the benchmark is modelled on.
@@ -195,7 +197,8 @@ fn page(record: &RunRecord, edition: Edition, historical: Option<&Historical>) -
             v if v.is_qualified() => "qualified",
             _ => "valid",
         },
-        reasons: verdict.reasons().iter().map(|r| one_line(r)).collect(),
+        reasons: view::reasons(record),
+        search: search::rows(record),
         cut: record.cut.as_deref().map(one_line),
         figures: view::figures(record),
         generation: heritage::generation(record),

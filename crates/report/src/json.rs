@@ -3,10 +3,12 @@
 use crate::charts::knee_point;
 use crate::composite::{ComponentFigures, components};
 use crate::labels;
+use crate::search;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::{Latency, PointStats};
 use filermark_results::bands::bands;
 use filermark_results::figures::{Throughput, is_composite};
+use filermark_results::verdict::HeldRate;
 use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 use serde_json::{Value, json};
 
@@ -19,7 +21,7 @@ pub fn json_summary(record: &RunRecord) -> Value {
     let run = &record.run;
     let verdict = record.verdict();
     let peak = record.peak().and_then(PointRecord::measured);
-    json!({
+    let mut summary = json!({
         "format": FORMAT,
         "program": run.program,
         "version": run.version,
@@ -45,7 +47,15 @@ pub fn json_summary(record: &RunRecord) -> Value {
         "points": record.points.iter().map(|p| point(record, p)).collect::<Vec<_>>(),
         "wall_seconds": record.end.as_ref().map(|e| e.wall_seconds),
         "cut": record.cut,
-    })
+    });
+    if let Some(held) = HeldRate::of(record) {
+        summary["held_ops_per_sec"] = held.ops_per_sec.into();
+        summary["begin_with_load"] = held.begin_with.into();
+    }
+    if let Some(search) = search::json(record) {
+        summary["search"] = search;
+    }
+    summary
 }
 
 /// The knee of the curve ([`crate::KNEE_TERM`]).

@@ -5,10 +5,12 @@ use crate::composite;
 use crate::format::{count, ms, number, plural, rate};
 use crate::heritage;
 use crate::labels;
+use crate::search;
 use filermark_model::text::one_line;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Severity};
 use filermark_results::figures::plain;
 use filermark_results::text::{load_points, severity_label};
+use filermark_results::verdict::HeldRate;
 use filermark_results::{PointRecord, RunRecord};
 use std::fmt::Write as _;
 
@@ -53,6 +55,12 @@ impl Paint {
 pub fn summary(record: &RunRecord, colour: bool, width: usize) -> String {
     let (paint, width) = (Paint { on: colour }, width.max(WIDTH_MIN));
     let mut out = String::new();
+    let search = search::table(record, &paint, |text, indent| {
+        wrapped(text, width.saturating_sub(indent), indent)
+    });
+    if !search.is_empty() {
+        let _ = writeln!(out, "{search}");
+    }
     table(&mut out, record, &paint, width);
     findings(&mut out, record, &paint, width);
     headline(&mut out, record, &paint, width);
@@ -200,6 +208,10 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
             "  - {}",
             wrapped(&one_line(reason), width.saturating_sub(4), 4)
         );
+    }
+    if let Some(held) = HeldRate::of(record) {
+        let text = wrapped(&held.text(), width.saturating_sub(4), 4);
+        let _ = writeln!(out, "  - {text}");
     }
     if let Some(knee) = breakdown::knee_view(record).filter(|knee| knee.is_there) {
         let _ = writeln!(out, "{}", knee.text);

@@ -3,6 +3,7 @@
 use crate::breakdown;
 use crate::heritage::{self, HistoricalView};
 use crate::options::{Edition, ReportOptions};
+use crate::search::{self, SearchRow};
 use crate::setup;
 use crate::templates::TemplateError;
 use crate::view::{self, FindingView};
@@ -22,6 +23,7 @@ struct Page {
     started: String,
     verdict: &'static str,
     reasons: Vec<String>,
+    search: Vec<SearchRow>,
     cut: Option<String>,
     figures: Vec<view::Figure>,
     heritage: Vec<(&'static str, String)>,
@@ -77,7 +79,8 @@ pub fn text(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, T
         ),
         started: run.started.readable(),
         verdict: verdict.label(),
-        reasons: verdict.reasons().iter().map(|r| one_line(r)).collect(),
+        reasons: view::reasons(record),
+        search: search::rows(record),
         cut: record.cut.as_deref().map(one_line),
         figures: view::figures(record),
         heritage: heritage::rows(record),

@@ -11,6 +11,7 @@ use filermark_model::{Finding, OpStats, PointStats};
 use filermark_results::classical::Basis;
 use filermark_results::figures::{is_composite, plain};
 use filermark_results::text::{load_points, severity_label};
+use filermark_results::verdict::HeldRate;
 use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 
 /// A figure of the headline.
@@ -189,6 +190,15 @@ fn classical_figure(result: &ClassicalResult, is_headline: bool) -> Figure {
             number(result.ort_ms, 2)
         ),
     }
+}
+
+/// The reasons of the verdict, and what the server gave if no load point counts.
+pub fn reasons(record: &RunRecord) -> Vec<String> {
+    let verdict = record.verdict();
+    let reasons = verdict.reasons().iter().map(|reason| one_line(reason));
+    reasons
+        .chain(HeldRate::of(record).map(HeldRate::text))
+        .collect()
 }
 
 /// All findings by rule, by severity, and within a rule by load point.

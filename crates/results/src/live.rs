@@ -189,7 +189,7 @@ impl LiveLogs {
                 self.log.add(Some((at, rank)), text);
             }
             Line::Heartbeat(beat) => self.write_heartbeat(&beat),
-            Line::Run(_) | Line::Point(_) | Line::End(_) => {}
+            Line::Run(_) | Line::Search(_) | Line::Found(_) | Line::Point(_) | Line::End(_) => {}
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::environment::Environment;
 use crate::heartbeat::{Heartbeat, ScriptRecord};
 use crate::ort;
+use crate::search::types::{SearchPoint, SearchResult};
 use crate::start::StartRecord;
 use crate::time::Timestamp;
 use filermark_model::client_reads::ClientReads;
@@ -44,6 +45,10 @@ pub enum Line {
     Heartbeat(Heartbeat),
     /// The call of a script of the user.
     Script(ScriptRecord),
+    /// A load point of the search for the highest load.
+    Search(Box<SearchPoint>),
+    /// The search has ended.
+    Found(Box<SearchResult>),
     /// A load point that ended, with or without success.
     Point(Box<PointRecord>),
     /// How the run ended; the last line of a whole record.
@@ -101,9 +106,15 @@ impl RunHeader {
 /// The plan's fingerprint: SHA-256, in hexadecimal, of its JSON without blanks
 /// and with the members of every object in the order of their names. What was
 /// typed and the findings about it (`parameters`, `findings`) and what would end the run
-/// early (`stop_if`) are left out: two runs under different suffixes do the same work.
+/// early (`stop_if`) are left out: two runs under different suffixes do the same work. So are
+/// the load points that a search has found.
 pub fn fingerprint(plan: &RunPlan) -> String {
+    let points = match plan.search {
+        Some(_) => Vec::new(),
+        None => plan.points.clone(),
+    };
     let plan = RunPlan {
+        points,
         parameters: Vec::new(),
         findings: Vec::new(),
         stop_if: Vec::new(),
@@ -558,6 +569,10 @@ pub struct RunRecord {
     pub points: Vec<PointRecord>,
     /// The last line; `None`: the run is in progress, or was cut.
     pub end: Option<End>,
+    /// The load points of the search for the highest load, in order.
+    pub search: Vec<SearchPoint>,
+    /// What the search has found.
+    pub found: Option<SearchResult>,
     /// What the reader had to leave out of a file that was cut, for people.
     pub cut: Option<String>,
     /// When the run was resumed after it had been cut, in order; empty: it never was.
@@ -590,6 +605,8 @@ impl RunRecord {
             heartbeats: Vec::new(),
             scripts: Vec::new(),
             points: Vec::new(),
+            search: Vec::new(),
+            found: None,
             end: None,
             cut: None,
             restarts: Vec::new(),
@@ -603,7 +620,9 @@ impl RunRecord {
     pub fn go_on(&mut self, run: &RunHeader) {
         let seconds_before = self.seconds_worked();
         self.points.retain(|point| point.measured().is_some());
-        let measured: BTreeSet<u32> = self.points.iter().map(|p| p.load.number).collect();
+        let of_search = self.search.iter().map(|p| p.point.load.number);
+        let of_sweep = self.points.iter().map(|p| p.load.number);
+        let measured: BTreeSet<u32> = of_sweep.chain(of_search).collect();
         let stays = |point: u32| point == 0 || measured.contains(&point);
         self.phases.retain(|phase| stays(phase.point));
         self.heartbeats.retain(|beat| stays(beat.point));
@@ -630,7 +649,8 @@ impl RunRecord {
             .last()
             .map_or((self.run.started, 0.0), |r| (r.at, r.seconds_before));
         let phases = self.phases.iter().map(|phase| phase.ended);
-        let points = self.points.iter().map(|point| point.ended);
+        let searched = self.search.iter().map(|point| point.point.ended);
+        let points = self.points.iter().map(|point| point.ended).chain(searched);
         let events = self.events.iter().map(|event| event.at);
         let last = phases
             .chain(points)
@@ -678,6 +698,11 @@ impl RunRecord {
             Line::Event(event) => self.events.push(event),
             Line::Heartbeat(heartbeat) => self.heartbeats.push(heartbeat),
             Line::Script(script) => self.scripts.push(script),
+            Line::Search(point) => self.search.push(*point),
+            Line::Found(found) => {
+                self.run.plan.points.clone_from(&found.points);
+                self.found = Some(*found);
+            }
             Line::Point(point) => {
                 let number = point.load.number;
                 match self.points.binary_search_by_key(&number, |p| p.load.number) {

@@ -399,9 +399,11 @@ impl EventLoop {
         match verdict {
             // A stream never has anything twice.
             ReplyAction::Send | ReplyAction::SendTwice => {
-                self.hold(conn, received_ns, 0, start, out)
+                self.hold(conn, received_ns, None, start, out)
             }
-            ReplyAction::Later(delay_ns) => self.hold(conn, received_ns, delay_ns, start, out),
+            ReplyAction::Later(delay_ns) => {
+                self.hold(conn, received_ns, Some(delay_ns), start, out);
+            }
             ReplyAction::Lose => out.truncate(start),
             ReplyAction::Close => return Some(ConnState::Close),
         }
@@ -414,7 +416,7 @@ impl EventLoop {
         &mut self,
         conn: &mut Conn,
         received_ns: u64,
-        delay_ns: u64,
+        delay_ns: Option<u64>,
         start: usize,
         out: &mut Vec<u8>,
     ) {

@@ -6,6 +6,7 @@
 //! time, so that the same run meets the same faults; but for stops, which depend on the time
 //! that the caller passes in. It must not know sockets.
 
+mod capacity;
 mod delay;
 mod random;
 mod spec;
@@ -13,11 +14,13 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
+pub use capacity::CapacitySpec;
 pub use delay::{DelayDistribution, DelaySpec};
 pub use spec::{DropSpec, ErrorRule, ErrorSpec, HitRate, Late, SpecError, UnstableSpec};
 pub use stop::StopSpec;
 
 use crate::options::ServerOptions;
+use capacity::Capacity;
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
 use random::{mix, unit};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,6 +67,8 @@ pub(crate) struct Faults {
     delays_seen: AtomicU64,
     /// When the queue of delays is empty again, in ns; `None`: delays do not queue.
     queue_free_at: Option<AtomicU64>,
+    /// The highest rate; `None`: none.
+    capacity: Option<Capacity>,
     stop: Option<StopSpec>,
     /// From when the stops are counted, on the monotonic clock.
     started_ns: u64,
@@ -85,10 +90,15 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// When the reply to a request that came in at `received_ns` leaves, where it is held back for
-    /// `delay_ns`. It is `received_ns` where it leaves at once.
+    /// When the reply to a request that came in at `received_ns` leaves. It is `received_ns` where it
+    /// leaves at once. `delay_ns`: how long an operation is held back; `None`: no operation of NFS,
+    /// which takes no time.
     #[inline]
-    pub(crate) fn due_ns(&self, received_ns: u64, delay_ns: u64) -> u64 {
+    pub(crate) fn due_ns(&self, received_ns: u64, delay_ns: Option<u64>) -> u64 {
+        let Some(delay_ns) = delay_ns else {
+            return self.done_ns(received_ns, 0);
+        };
+        let received_ns = self.served_ns(received_ns);
         let Some(free_at) = self.queue_free_at.as_ref().filter(|_| delay_ns > 0) else {
             return self.done_ns(received_ns, delay_ns);
         };
@@ -96,6 +106,16 @@ impl Faults {
         let free =
             free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| Some(due(free)));
         due(free.unwrap_or(received_ns))
+    }
+
+    /// When the operation that came in at `received_ns` has been served by a server with a highest
+    /// rate; its delays begin then.
+    #[inline]
+    fn served_ns(&self, received_ns: u64) -> u64 {
+        match &self.capacity {
+            Some(capacity) => capacity.served_ns(received_ns),
+            None => received_ns,
+        }
     }
 
     /// The end of work that begins at `from_ns`, on the monotonic clock; it rests during stops.
@@ -120,6 +140,7 @@ impl Faults {
             delay_seed: mix(seed),
             delays_seen: AtomicU64::new(0),
             queue_free_at: options.queue.then(|| AtomicU64::new(0)),
+            capacity: options.capacity_ops.clone().map(Capacity::new),
             stop: options.stop,
             started_ns,
             errors: errors
@@ -169,9 +190,18 @@ impl Faults {
         delay.draw_ns(self.delay_seed, nth)
     }
 
+    /// Whether operations are served one after the other, at a highest rate.
+    #[inline]
+    pub(crate) fn has_capacity(&self) -> bool {
+        self.capacity.is_some()
+    }
+
     /// Whether any reply is ever held back.
     pub(crate) fn delays_replies(&self) -> bool {
-        self.stop.is_some() || self.late.is_some() || self.delays.iter().any(Option::is_some)
+        self.capacity.is_some()
+            || self.stop.is_some()
+            || self.late.is_some()
+            || self.delays.iter().any(Option::is_some)
     }
 
     /// Whether to lose this call.

@@ -33,8 +33,8 @@ mod server;
 mod stats;
 
 pub use faults::{
-    DelayDistribution, DelaySpec, DropSpec, ErrorRule, ErrorSpec, HitRate, Late, SpecError,
-    StopSpec, UnstableSpec,
+    CapacitySpec, DelayDistribution, DelaySpec, DropSpec, ErrorRule, ErrorSpec, HitRate, Late,
+    SpecError, StopSpec, UnstableSpec,
 };
 pub use filermark_onc::nfs2::Procedure as Procedure2;
 pub use filermark_onc::nfs3::Procedure;

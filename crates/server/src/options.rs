@@ -1,6 +1,6 @@
 //! Options of a server, and the errors with which its start fails.
 
-use crate::faults::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
+use crate::faults::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use thiserror::Error;
@@ -40,6 +40,8 @@ pub struct ServerOptions {
     pub delay: DelaySpec,
     /// Delays are served one after the other, as by a single disk: under load, requests queue.
     pub queue: bool,
+    /// The most operations per second; beyond that they queue.
+    pub capacity_ops: Option<CapacitySpec>,
     /// Times in which the server serves no requests.
     pub stop: Option<StopSpec>,
     /// Requests answered with an error instead of being done.
@@ -83,6 +85,7 @@ impl Default for ServerOptions {
             portmap: false,
             delay: DelaySpec::default(),
             queue: false,
+            capacity_ops: None,
             stop: None,
             errors: ErrorSpec::default(),
             drop: DropSpec::default(),

@@ -7,6 +7,7 @@ use filermark_model::stats::{ComponentStats, PointStats};
 use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, Rule, RunPlan};
 use filermark_results::figures::is_background;
 use filermark_results::record::Outcome;
+use filermark_results::search::{Search, SearchKind, SearchPoint, SearchResult, SearchStep};
 use filermark_results::{
     ClientSummary, Phase, PointRecord, RunRecord, Timestamp, fingerprint, hosts_changed,
 };
@@ -24,6 +25,7 @@ pub(super) fn check(run: &Run<'_>, verification: &mut Verification) {
     check_complete(run, verification);
     check_plan(run, verification);
     check_points(run, verification);
+    check_search(run, verification);
     for point in &run.record.points {
         if let Some(stats) = &point.stats {
             check_point(run, point, stats, verification);
@@ -129,7 +131,10 @@ fn host_faults(record: &RunRecord) -> Vec<String> {
 
 /// The first phase that a measured load point lacks.
 fn missing_phase(run: &Run<'_>, point: &PointRecord) -> Option<String> {
-    let number = point.load.number;
+    // Without a sweep the load point is one of the search, with its phases.
+    let mut searched = run.record.search.iter().map(|tried| &tried.point);
+    let same = searched.find(|tried| tried.began == point.began);
+    let number = same.map_or(point.load.number, |tried| tried.load.number);
     let is_there = |phase: &Phase| {
         let mut phases = run.record.phases.iter();
         phases.any(|p| p.point == number && p.phase == *phase)
@@ -186,6 +191,66 @@ fn check_points(run: &Run<'_>, verification: &mut Verification) {
         }
     }
     verification.conclude(run.name, "the load points are those of the plan", faults);
+}
+
+/// Whether what a search has found is the same; a rate may be rounded in the record.
+fn is_same(found: &SearchResult, made: Option<&SearchResult>) -> bool {
+    let Some(made) = made else {
+        return false;
+    };
+    let rate = |result: &SearchResult| result.achieved.unwrap_or(0.0);
+    let is_near = (rate(found) - rate(made)).abs() <= 1e-6 * rate(found).abs();
+    let rounded = SearchResult {
+        achieved: found.achieved,
+        ..made.clone()
+    };
+    is_near && *found == rounded
+}
+
+/// Checks that a search has tried the loads that follow from its outcomes, and that they and
+/// the load that was found follow from its measurements.
+fn check_search(run: &Run<'_>, verification: &mut Verification) {
+    let record = &run.record;
+    let Some(plan) = &record.run.plan.search else {
+        return;
+    };
+    let mut faults = Vec::new();
+    for (at, tried) in record.search.iter().enumerate() {
+        let number = at + 1;
+        let judged = match tried.point.measured() {
+            Some(_) => SearchPoint::judged(tried.kind, tried.point.clone(), plan),
+            None => SearchPoint::too_large(tried.kind, tried.point.clone()),
+        };
+        if (judged.held, &judged.reason) != (tried.held, &tried.reason) {
+            faults.push(format!(
+                "load point {number} of the search does not have the outcome that its figures give"
+            ));
+        }
+        let before = record.search.iter().take(at).map(SearchPoint::tried);
+        let next = Search::after(plan, before).next_step();
+        let (load, is_full) = (tried.tried().load, tried.kind == SearchKind::Confirm);
+        let follows = match next {
+            SearchStep::Probe(wanted) => !is_full && wanted == load,
+            SearchStep::Confirm(wanted) => is_full && wanted == load,
+            SearchStep::End(_) => false,
+        };
+        if !follows {
+            faults.push(format!(
+                "load point {number} of the search is not the one that follows from those before it"
+            ));
+        }
+    }
+    let made = SearchResult::of(plan, &record.search);
+    if record
+        .found
+        .as_ref()
+        .is_some_and(|found| !is_same(found, made.as_ref()))
+    {
+        faults.push("what the search has found does not follow from its load points".into());
+    }
+    let count = record.search.len();
+    let text = format!("the {count} load points of the search give what was found");
+    verification.conclude(run.name, text, faults);
 }
 
 fn check_point(

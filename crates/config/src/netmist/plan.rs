@@ -106,6 +106,7 @@ impl Dialect for Netmist<'_> {
             benchmark,
             driver,
             points: vec![point(&all)],
+            search: None,
             clients,
             procs_per_client: most,
             procs: all,

@@ -10,7 +10,7 @@ use crate::{space, stop_if};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
     ClientPlan, ClockServicePlan, DriverPlan, IpChoice, Limits, LoadPoint, PhasePlan, ProcPlan,
-    ScriptsPlan,
+    ScriptsPlan, SearchPlan,
 };
 use filermark_model::{Benchmark, Finding, Nanos, RunPlan};
 use std::path::PathBuf;
@@ -50,6 +50,8 @@ pub(crate) struct Demand {
     pub benchmark: Benchmark,
     pub driver: DriverPlan,
     pub points: Vec<LoadPoint>,
+    /// LOAD=search: the points follow from it.
+    pub search: Option<SearchPlan>,
     pub clients: Vec<ClientPlan>,
     pub procs_per_client: u32,
     pub procs: Vec<ProcPlan>,
@@ -112,6 +114,7 @@ fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> 
     );
     let plan = RunPlan {
         points: demand.points,
+        search: demand.search,
         clients: demand.clients,
         procs_per_client: demand.procs_per_client,
         procs: demand.procs,

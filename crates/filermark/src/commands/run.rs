@@ -13,17 +13,20 @@ use filermark_cli_kit::companion::{Companion, Ended};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
 use filermark_cli_kit::view::print_stderr_line;
-use filermark_config::Resolved;
+use filermark_config::{Resolved, Sources};
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::HostLimits;
 use filermark_hosts::admin::install::ensure_installed;
 use filermark_hosts::launch::MixedLauncher;
 use filermark_hosts::launch::tag::RunTag;
 use filermark_link::links::ThreadLinks;
+use filermark_model::input::InputFile;
+use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, RunPlan, Severity};
 use filermark_prime::{Progress, RunOptions, RunOutcome};
 use filermark_results::outputs::RECORD;
 use filermark_results::record::INTERRUPTED;
+use filermark_results::resume::{ResumeError, RunState, run_state};
 use filermark_results::{RunRecord, check_record_place};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -32,17 +35,78 @@ use std::sync::Arc;
 
 /// Runs the sweep that the rc file and the options describe.
 pub fn run(args: &RunArgs) -> CommandResult {
+    run_sources(args, resolve_args::sources(&args.source)?)
+}
+
+/// `search`: [`run`] with LOAD=search. The other parameters of load points have no effect.
+pub fn search(args: &RunArgs) -> CommandResult {
     let mut sources = resolve_args::sources(&args.source)?;
+    sources.set("search", "LOAD", "search");
+    run_sources(args, sources)
+}
+
+fn run_sources(args: &RunArgs, mut sources: Sources) -> CommandResult {
     args.lost.set(&mut sources);
     let resolved = resolve_args::resolved_from(&args.source, &sources)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     print_findings(&resolved.plan, args.verbose.verbose > 0);
     let gates = Gates::open(&args.gates)?;
     let mode = RunMode {
+        goes_on: args.resume,
         gates: Some(&gates),
         ..RunMode::anew(&args.setup)
     };
+    if args.resume {
+        check_resumable(&resolved, &args.setup)?;
+    }
     carry_out(resolved, &args.output, &args.events, mode)
+}
+
+/// Refuses to resume a run that is complete, failed, or of another plan.
+fn check_resumable(resolved: &Resolved, setup: &CompanionArgs) -> Result<(), CommandError> {
+    let path = resolved.work_dir.join(RECORD.name(&resolved.suffix));
+    let place = path.display();
+    let usage = |sentence: String| Err(CommandError::Usage(vec![sentence]));
+    if !path.exists() {
+        return usage(format!(
+            "{place}: there is no run to continue; leave out --resume, or give its suffix (-s) and directory (-d)"
+        ));
+    }
+    let energy = setup.input()?;
+    let inputs: Vec<&InputFile> = resolved.inputs.iter().chain(&energy).collect();
+    let another = "measure all of it under another suffix (-s)";
+    match run_state(&path, &resolved.plan, &inputs, env!("CARGO_PKG_VERSION")) {
+        Ok((RunState::Cut | RunState::GoesOn { .. }, record)) => {
+            print_stderr_line(continues(&record));
+            Ok(())
+        }
+        Ok((RunState::Done, _)) => usage(format!(
+            "{place}: this run is complete: there is nothing to continue; {another}"
+        )),
+        Ok((RunState::Failed, _)) => usage(format!("{place}: this run has failed; {another}")),
+        Err(ResumeError::Read(e)) => usage(e.to_string()),
+        Err(e @ ResumeError::OtherPlan { .. }) => usage(format!(
+            "{place}: {e}{}; undo that, or {another}",
+            e.differences()
+        )),
+        Err(e @ ResumeError::Changed(_)) => usage(format!(
+            "{place}: this run cannot be continued, since {e}; undo that, or {another}"
+        )),
+    }
+}
+
+/// After which load points a run continues.
+fn continues(record: &RunRecord) -> String {
+    let searched = record.search.len() as u64;
+    let measured = record.points.iter().filter(|p| p.measured().is_some());
+    match (measured.count(), record.found.is_some(), searched) {
+        (0, false, 0) => "the run begins anew: no load point had been measured".to_owned(),
+        (0, false, n) => format!("the search continues after {}", counted(n, "load point")),
+        (measured, ..) => format!(
+            "the run continues after load point {measured} of {}",
+            record.run.plan.points.len()
+        ),
+    }
 }
 
 /// Prints the findings of a plan: all of them on request, otherwise the warnings, the notes on

@@ -63,6 +63,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
         udp: !args.no_udp,
         delay: args.delay.clone().unwrap_or_default(),
         queue: args.queue,
+        capacity_ops: args.capacity_ops.clone(),
         stop: args.stop,
         errors: args.error.clone().unwrap_or_default(),
         drop: args.drop.unwrap_or_default(),

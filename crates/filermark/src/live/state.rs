@@ -126,7 +126,12 @@ impl ViewState {
                 };
             }
             Progress::PointEnded(_, point) => self.end_point(point, passed),
-            Progress::Percent { .. }
+            Progress::SearchEnded(plan) => {
+                self.facts = Facts::of(plan, &self.facts.suffix);
+                self.marks = vec![PointState::ToCome; self.facts.points.len()];
+            }
+            Progress::SearchTried(..)
+            | Progress::Percent { .. }
             | Progress::Heartbeat(_)
             | Progress::Script(_)
             | Progress::Host(_)

@@ -78,6 +78,7 @@ mod results;
 #[cfg(feature = "energy")]
 mod resumed;
 mod scale;
+mod search;
 mod silent;
 mod smb;
 mod smb_secrets;

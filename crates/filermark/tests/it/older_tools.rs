@@ -64,8 +64,8 @@ fn missing_parameters_are_reported_with_what_to_add() {
         output_text.contains("the current directory has one: -r sfs_rc"),
         "{output_text}"
     );
-    let output_text = refused(dir, &["plan", "-r", "sfs_rc", "-o", "LOAD=100-1000"]);
-    let want = "write LOAD=100 INCR_LOAD=100 NUM_RUNS=10";
+    let output_text = refused(dir, &["plan", "-r", "sfs_rc", "-o", "LOAD=1000-100"]);
+    let want = "write FIRST-LAST for 10 evenly spaced load points";
     assert!(output_text.contains(want), "{output_text}");
 }
 

@@ -54,6 +54,7 @@ fn orders() -> Vec<Order> {
             point,
             warmup_at_ns: u64::MAX,
             watch_space: vec!["fs".into()],
+            phases: Some(share.plan.phases),
         },
         Order::Cleanup,
         Order::Release {

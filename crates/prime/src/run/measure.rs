@@ -66,10 +66,12 @@ impl Run<'_> {
             let watched: Vec<_> = (0..agent_starts.len())
                 .map(|at| watch.stop_if.watched_by(at))
                 .collect();
+            let is_probe = self.is_probe;
             move |at: usize| Order::Run {
                 point,
                 warmup_at_ns: agent_starts[at],
                 watch_space: watched[at].clone(),
+                phases: is_probe.then_some(phases),
             }
         };
         let limit = watch.limit(phases.warmup);

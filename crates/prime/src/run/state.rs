@@ -27,6 +27,8 @@ pub(super) struct Run<'a> {
     pub free: BTreeMap<usize, Vec<FreeSpace>>,
     /// Whether all clients were ready: the run's directories are its own.
     pub is_prepared: bool,
+    /// A probe of a search is measured: its phases are not those that the agents have.
+    pub is_probe: bool,
     /// How many lost agents are in the record.
     reported_loss_count: usize,
 }
@@ -43,6 +45,7 @@ impl<'a> Run<'a> {
             core_counts: BTreeMap::new(),
             free: BTreeMap::new(),
             is_prepared: false,
+            is_probe: false,
             reported_loss_count: 0,
             options,
         })

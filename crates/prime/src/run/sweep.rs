@@ -33,6 +33,7 @@ impl Run<'_> {
         let outcome = prepared
             .and_then(|()| self.begin_results())
             .and_then(|()| self.measure_baseline(&mut agents))
+            .and_then(|()| self.search(&mut agents))
             .and_then(|()| self.points(&mut agents));
         self.report_losses(&agents);
         if has_begun {
@@ -45,7 +46,11 @@ impl Run<'_> {
         self.keep_scripts(ended);
         let mut findings = self.journal.take_findings();
         findings.extend(self.scripts.findings());
-        let pieces = self.journal.record().pieces();
+        let record = self.journal.record();
+        if let (Some(search), Some(found)) = (&self.options.plan.search, &record.found) {
+            findings.extend(found.findings(search));
+        }
+        let pieces = record.pieces();
         findings.extend(pieces.map(|text| Finding::new(Rule::Resumed, Severity::Note, text)));
         let outcome = match outcome {
             Ok(()) => Outcome::Complete,
@@ -122,13 +127,7 @@ impl Run<'_> {
             let began = Timestamp::now();
             self.journal
                 .push_live(|| RunEvent::Point(point.number, began));
-            let measured = self.init(agents, point).and_then(|(noticed, stop_if)| {
-                let mut measured = self.measure(agents, point, stop_if)?;
-                measured.noticed.extend(noticed);
-                Ok(measured)
-            });
-            let stopped = self.stop_scripts(agents, point);
-            let measured = measured.and_then(|measured| stopped.map(|()| measured));
+            let measured = self.measure_point(agents, point);
             let rule = match &measured {
                 Err(OrderError::Emergency { .. }) => Rule::EmergencyStop,
                 Err(OrderError::Stopped) => Rule::Interrupted,
@@ -153,6 +152,21 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// INIT, WARMUP and RUN of a load point, and the ends of its scripts.
+    pub fn measure_point(
+        &mut self,
+        agents: &mut Agents,
+        point: LoadPoint,
+    ) -> Result<PointMeasurement, OrderError> {
+        let measured = self.init(agents, point).and_then(|(noticed, stop_if)| {
+            let mut measured = self.measure(agents, point, stop_if)?;
+            measured.noticed.extend(noticed);
+            Ok(measured)
+        });
+        let stopped = self.stop_scripts(agents, point);
+        measured.and_then(|measured| stopped.map(|()| measured))
     }
 
     /// INIT of a load point; returns a finding about it, and the state of the conditions of
@@ -205,10 +219,33 @@ impl Run<'_> {
         &mut self,
         load: LoadPoint,
         began: Timestamp,
-        (status, rule): (PointStatus, Rule),
+        outcome: (PointStatus, Rule),
         measured: Option<PointMeasurement>,
         agents: &Agents,
     ) {
+        let point = self.judged_point(load, began, outcome, measured, agents);
+        self.keep_point(point);
+    }
+
+    /// Adds a load point of the sweep to the record.
+    pub fn keep_point(&mut self, point: PointRecord) {
+        self.journal.push(Line::Point(Box::new(point)));
+        self.render();
+        let record = self.journal.record();
+        if let Some(point) = record.points.last() {
+            (self.options.observe)(Progress::PointEnded(record, point));
+        }
+    }
+
+    /// The record of a load point that has ended or failed.
+    pub fn judged_point(
+        &self,
+        load: LoadPoint,
+        began: Timestamp,
+        (status, rule): (PointStatus, Rule),
+        measured: Option<PointMeasurement>,
+        agents: &Agents,
+    ) -> PointRecord {
         let plan = &self.options.plan;
         let core_count = self.core_counts.values().sum();
         let was_measured = measured.is_some();
@@ -238,7 +275,7 @@ impl Run<'_> {
                 }),
             );
         }
-        self.journal.push(Line::Point(Box::new(PointRecord {
+        PointRecord {
             load,
             began,
             ended: Timestamp::now(),
@@ -250,11 +287,6 @@ impl Run<'_> {
             stalls: m.stalls,
             client_reads: m.reads,
             findings,
-        })));
-        self.render();
-        let record = self.journal.record();
-        if let Some(point) = record.points.last() {
-            (self.options.observe)(Progress::PointEnded(record, point));
         }
     }
 }

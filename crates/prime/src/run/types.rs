@@ -7,6 +7,7 @@ use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, RunPlan};
 use filermark_results::output::Output;
 use filermark_results::record::{Phase, PointRecord};
+use filermark_results::search::SearchPoint;
 use filermark_results::{Environment, Heartbeat, Outcome, RunRecord, ScriptRecord};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -74,6 +75,10 @@ pub enum Progress<'a> {
     Heartbeat(&'a Heartbeat),
     /// A script of the user has ended or failed.
     Script(&'a ScriptRecord),
+    /// A load point of a search is over; it is in the record.
+    SearchTried(&'a RunRecord, &'a SearchPoint),
+    /// A search has ended; the plan has the load points of the sweep now.
+    SearchEnded(&'a RunPlan),
     /// A load point is over; it is in the record.
     PointEnded(&'a RunRecord, &'a PointRecord),
     /// The number of connected agents.

@@ -7,7 +7,7 @@ use super::world::{FIXED_WARMUP, SimState};
 use crate::run::{RunOptions, RunOutcome, run};
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{LaunchPlan, OnLost};
-use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
+use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint, SearchPlan};
 use filermark_model::stop_if::{StopCondition, StopFigure};
 use filermark_model::{Nanos, Rng, RunPlan};
 use std::cell::RefCell;
@@ -48,6 +48,7 @@ pub(super) struct Case {
     pub on_lost: OnLost,
     pub stop: StopFlag,
     pub runtime: Nanos,
+    pub searches: bool,
     pub dir: tempfile::TempDir,
 }
 
@@ -65,6 +66,7 @@ impl Case {
             on_lost,
             stop: StopFlag::new(),
             runtime: Nanos::from_secs(5),
+            searches: false,
             // In memory, if possible: every record is synced to disk.
             dir: tempfile::tempdir_in("/dev/shm")
                 .or_else(|_| tempfile::tempdir())
@@ -76,6 +78,12 @@ impl Case {
     pub fn lasting(mut self, runtime: Nanos) -> Self {
         self.runtime = runtime;
         self.world.borrow_mut().load_span = runtime + Nanos::from_secs(2);
+        self
+    }
+
+    /// LOAD=search; probes are as long as other load points.
+    pub fn searching(mut self) -> Self {
+        self.searches = true;
         self
     }
 
@@ -94,6 +102,21 @@ impl Case {
 
     pub fn plan(&self) -> RunPlan {
         let mut plan = plan(self.hosts, 2, self.runtime);
+        if self.searches {
+            let step = self.hosts as u64;
+            plan.points.clear();
+            plan.search = Some(SearchPlan {
+                first: 10 * step,
+                step,
+                max: 10_000,
+                tolerance_pcnt: 3.0,
+                achieved_pcnt_min: 98.0,
+                probe_warmup: plan.phases.warmup,
+                probe_runtime: plan.phases.runtime,
+                sweep: true,
+                goal: None,
+            });
+        }
         if let Some((longest, _)) = self.world.borrow().until_steady {
             plan.phases.warmup = longest;
             plan.phases.warmup_until_steady = true;

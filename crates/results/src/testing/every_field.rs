@@ -4,7 +4,7 @@ use super::{plan, smb_plan};
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{
     ClockServicePlan, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, PosixPlan, RunPlan,
-    ScriptsPlan,
+    ScriptsPlan, SearchPlan,
 };
 use filermark_model::{Nanos, stop_if};
 
@@ -30,6 +30,17 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
     whole.clock_service = Some(ClockServicePlan {
         host: "clock".into(),
         port: 2010,
+    });
+    whole.search = Some(SearchPlan {
+        first: 100,
+        step: 4,
+        max: 1_000_000,
+        tolerance_pcnt: 3.0,
+        achieved_pcnt_min: 98.0,
+        probe_warmup: second,
+        probe_runtime: second,
+        sweep: true,
+        goal: Some("p99<5ms".into()),
     });
     whole.heartbeat = Some(second);
     whole.stop_if = vec![stop_if::StopCondition {

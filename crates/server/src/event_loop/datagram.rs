@@ -195,13 +195,13 @@ impl EventLoop {
         let reply = out.get(RECORD_MARK..).unwrap_or_default();
         debug_assert!(reply.len() <= MAX_DATAGRAM, "serve() keeps to it");
         match verdict {
-            ReplyAction::Send => self.send_or_hold(index, datagrams, from, 0, reply),
+            ReplyAction::Send => self.send_or_hold(index, datagrams, from, None, reply),
             ReplyAction::SendTwice => {
-                self.send_or_hold(index, datagrams, from, 0, reply);
-                self.send_or_hold(index, datagrams, from, 0, reply);
+                self.send_or_hold(index, datagrams, from, None, reply);
+                self.send_or_hold(index, datagrams, from, None, reply);
             }
             ReplyAction::Later(delay_ns) => {
-                self.send_or_hold(index, datagrams, from, delay_ns, reply);
+                self.send_or_hold(index, datagrams, from, Some(delay_ns), reply);
             }
             ReplyAction::Lose | ReplyAction::Close => {}
         }
@@ -214,7 +214,7 @@ impl EventLoop {
         index: usize,
         datagrams: &mut Datagrams,
         to: SocketAddr,
-        delay_ns: u64,
+        delay_ns: Option<u64>,
         reply: &[u8],
     ) {
         let faults = &self.service.shared.faults;

@@ -140,7 +140,7 @@ impl Item<'_> {
             })
     }
 
-    fn count(&self, text: &str) -> Result<u64, SpecError> {
+    pub(super) fn count(&self, text: &str) -> Result<u64, SpecError> {
         let count = text.parse().ok().filter(|count| *count > 0);
         count.ok_or_else(|| self.error(format!("{text:?} is not a whole number above 0")))
     }
@@ -192,7 +192,7 @@ impl Item<'_> {
     }
 }
 
-fn items<'a>(hint: &'static str, text: &'a str) -> impl Iterator<Item = Item<'a>> {
+pub(super) fn items<'a>(hint: &'static str, text: &'a str) -> impl Iterator<Item = Item<'a>> {
     text.split(',')
         .map(str::trim)
         .map(move |text| Item { text, hint })

@@ -273,23 +273,23 @@ fn stops_count_from_the_start_of_the_server_and_hold_for_queued_delays() {
     let second = 1_000_000_000;
     let plain = Faults::new(&options, 100 * second);
     assert!(plain.delays_replies());
-    assert_eq!(plain.due_ns(159 * second, 0), 159 * second);
-    assert_eq!(plain.due_ns(161 * second, 0), 163 * second);
-    assert_eq!(plain.due_ns(159 * second, 2 * second), 164 * second);
+    assert_eq!(plain.due_ns(159 * second, Some(0)), 159 * second);
+    assert_eq!(plain.due_ns(161 * second, Some(0)), 163 * second);
+    assert_eq!(plain.due_ns(159 * second, Some(2 * second)), 164 * second);
     // Before its start nothing stops; a clock that goes back breaks nothing.
-    assert_eq!(plain.due_ns(0, 0), 100 * second);
+    assert_eq!(plain.due_ns(0, Some(0)), 100 * second);
     options.queue = true;
     let queued = Faults::new(&options, 100 * second);
     assert_eq!(
-        queued.due_ns(159 * second, second / 2),
+        queued.due_ns(159 * second, Some(second / 2)),
         159 * second + second / 2
     );
     assert_eq!(
-        queued.due_ns(159 * second, second),
+        queued.due_ns(159 * second, Some(second)),
         163 * second + second / 2
     );
     assert_eq!(
-        queued.due_ns(159 * second, 0),
+        queued.due_ns(159 * second, Some(0)),
         159 * second,
         "no work, no queue"
     );

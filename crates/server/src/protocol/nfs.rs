@@ -166,6 +166,7 @@ impl Service {
         }
         let late = faults.late_ns();
         match faults.delay_ns(procedure).saturating_add(late) {
+            0 if faults.has_capacity() && procedure != Procedure::Null => ReplyAction::Later(0),
             0 if peer.is_datagram() && faults.repeat_reply() => {
                 self.counters.replies_repeated.add(1);
                 ReplyAction::SendTwice

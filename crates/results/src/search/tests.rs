@@ -1,0 +1,199 @@
+//! The state machine against simulated servers.
+
+use super::machine::{Search, SearchEnd, SearchStep, TRIES_MAX, Tried};
+use filermark_model::plan::SearchPlan;
+use filermark_model::{Nanos, Rng};
+
+fn plan(step: u64, first: u64) -> SearchPlan {
+    SearchPlan {
+        first,
+        step,
+        max: 1_000_000,
+        tolerance_pcnt: 3.0,
+        achieved_pcnt_min: 98.0,
+        probe_warmup: Nanos::from_secs(2),
+        probe_runtime: Nanos::from_secs(5),
+        sweep: true,
+        goal: None,
+    }
+}
+
+/// A search with this server: from the load and the number of earlier tries, the rate that
+/// it achieves and whether the load holds.
+struct Simulated {
+    tried: Vec<Tried>,
+    end: SearchEnd,
+    changes: Vec<String>,
+}
+
+fn search(plan: &SearchPlan, mut server: impl FnMut(u64, usize) -> (f64, bool)) -> Simulated {
+    let mut tried = Vec::new();
+    loop {
+        let search = Search::after(plan, tried.iter().copied());
+        let (load, full) = match search.next_step() {
+            SearchStep::Probe(load) => (load, false),
+            SearchStep::Confirm(load) => (load, true),
+            SearchStep::End(end) => {
+                let changes = search.changes().to_vec();
+                return Simulated {
+                    tried,
+                    end,
+                    changes,
+                };
+            }
+        };
+        assert!(tried.len() < TRIES_MAX, "{tried:?}");
+        assert!(load >= plan.step && load <= plan.max, "{load}");
+        assert_eq!(load % plan.step, 0);
+        let (achieved, held) = server(load, tried.len());
+        tried.push(Tried {
+            load,
+            full,
+            held,
+            achieved,
+        });
+    }
+}
+
+/// A server with a knee: it achieves the load up to it.
+fn knee(knee: f64) -> impl Fn(u64) -> (f64, bool) {
+    move |load| {
+        let achieved = (load as f64).min(knee);
+        (achieved, achieved >= 0.98 * load as f64)
+    }
+}
+
+fn probes(done: &Simulated) -> usize {
+    done.tried.iter().filter(|tried| !tried.full).count()
+}
+
+#[test]
+fn a_knee_is_found_within_three_percent_in_twelve_short_points() {
+    for seed in 0..500 {
+        let mut rng = Rng::new(seed, 1);
+        let limit = 100.0 + rng.below(2_000) as f64;
+        let plan = plan(4, 40);
+        let done = search(&plan, |load, _| knee(limit)(load));
+        let found = done.end.load.expect("a load") as f64;
+        let error = (found / limit - 1.0).abs();
+        assert!(error <= 0.03 + 4.0 / limit, "{limit}: {found}");
+        assert!(probes(&done) <= 12, "{limit}: {:?}", done.tried);
+        assert_eq!(done.changes, [""; 0]);
+        assert!(done.end.failed_at.expect("a limit") as f64 > limit * 0.98);
+    }
+}
+
+#[test]
+fn an_objective_without_an_estimate_is_found_by_halving() {
+    // Latency limits the load, and the rate is always achieved.
+    for limit in [41, 97, 404, 1_000, 5_003] {
+        let done = search(&plan(1, 10), |load, _| (load as f64, load <= limit));
+        let found = done.end.load.expect("a load");
+        assert!(found <= limit && found as f64 >= 0.97 * limit as f64 - 1.0);
+        assert!(probes(&done) <= 20, "{limit}: {:?}", done.tried);
+    }
+}
+
+#[test]
+fn a_server_that_holds_no_load_is_reported() {
+    let done = search(&plan(8, 80), |_, _| (0.0, false));
+    assert_eq!(done.end.load, None);
+    assert!(!done.end.gave_up && done.tried.len() <= 10);
+    // One that holds less than one op/s for each proc.
+    let done = search(&plan(8, 80), |load, _| knee(5.0)(load));
+    assert_eq!(done.end.load, None);
+}
+
+#[test]
+fn a_server_without_a_limit_ends_at_the_highest_load() {
+    let plan = SearchPlan {
+        max: 10_000,
+        ..plan(8, 80)
+    };
+    let done = search(&plan, |load, _| (load as f64, true));
+    assert_eq!((done.end.load, done.end.failed_at), (Some(10_000), None));
+}
+
+#[test]
+fn a_first_load_above_the_limit_is_lowered() {
+    let done = search(&plan(4, 4_000), |load, _| knee(400.0)(load));
+    let found = done.end.load.expect("a load");
+    assert!((388..=408).contains(&found), "{found}");
+    assert!(probes(&done) <= 12);
+}
+
+#[test]
+fn a_limit_that_falls_is_noticed_and_the_lower_one_found() {
+    for after in 3..9 {
+        let done = search(&plan(4, 40), |load, nth| match nth < after {
+            true => knee(800.0)(load),
+            false => knee(300.0)(load),
+        });
+        let found = done.end.load.expect("a load");
+        assert!(found <= 306, "{after}: {found}");
+        assert!(found >= 276, "{after}: {found}");
+        // Before the first overload there is nothing to contradict.
+        let highest = done.tried.iter().take(after).filter(|t| t.held);
+        if highest.map(|t| t.load).max() > Some(306) {
+            assert!(!done.changes.is_empty(), "{after}: {:?}", done.tried);
+        }
+    }
+}
+
+#[test]
+fn a_limit_that_rises_is_noticed() {
+    let done = search(&plan(4, 40), |load, nth| match nth < 7 {
+        true => knee(300.0)(load),
+        false => knee(600.0)(load),
+    });
+    let found = done.end.load.expect("a load");
+    assert!((576..=612).contains(&found), "{found}: {:?}", done.tried);
+    assert!(done.changes[0].contains("faster"), "{:?}", done.changes);
+}
+
+#[test]
+fn every_search_ends_whatever_the_server_does() {
+    for seed in 0..2_000 {
+        let mut rng = Rng::new(seed, 2);
+        let share = rng.below(101) as f64;
+        let plan = plan(1 + rng.below(50), 1 + rng.below(5_000));
+        let done = search(&plan, |load, _| (load as f64, rng.percent(share)));
+        if let Some(load) = done.end.load {
+            let held = done
+                .tried
+                .iter()
+                .filter(|t| t.load == load && t.full && t.held);
+            assert!(held.count() >= 2);
+        }
+    }
+}
+
+#[test]
+fn noise_at_the_edge_moves_the_result_little() {
+    let mut near = 0;
+    for seed in 0..300 {
+        let mut rng = Rng::new(seed, 3);
+        let done = search(&plan(4, 40), |load, _| {
+            let limit = 500.0 * (1.0 + 0.01 * (rng.below(201) as f64 / 100.0 - 1.0));
+            knee(limit)(load)
+        });
+        let found = done.end.load.expect("a load") as f64;
+        near += u32::from((found / 500.0 - 1.0).abs() <= 0.05);
+    }
+    assert!(near >= 285, "{near} of 300");
+}
+
+#[test]
+fn a_search_that_was_cut_goes_on_where_it_was() {
+    let plan = plan(4, 40);
+    let whole = search(&plan, |load, _| knee(700.0)(load));
+    for cut in 0..whole.tried.len() {
+        let before = Search::after(&plan, whole.tried[..cut].iter().copied());
+        let next = whole.tried[cut];
+        let expected = match next.full {
+            true => SearchStep::Confirm(next.load),
+            false => SearchStep::Probe(next.load),
+        };
+        assert_eq!(before.next_step(), expected);
+    }
+}

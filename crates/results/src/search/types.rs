@@ -1,0 +1,181 @@
+//! The load points of a search in the record, and what was found.
+
+use super::machine::{Search, SearchStep, TRIES_MAX, Tried};
+use crate::record::PointRecord;
+use filermark_model::plan::{LoadPoint, SearchPlan};
+use filermark_model::units::counted;
+use filermark_model::{Finding, Rule, Severity};
+use serde::{Deserialize, Serialize};
+
+/// What a load point of a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchKind {
+    /// A short one, which finds the neighbourhood.
+    Probe,
+    /// One of full length at the load that is to be the result.
+    Confirm,
+}
+
+impl SearchKind {
+    /// Its name in the record and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Probe => "probe",
+            Self::Confirm => "confirm",
+        }
+    }
+}
+
+/// A load point of a search. It is none of the sweep: it counts for no figure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SearchPoint {
+    /// What it is.
+    pub kind: SearchKind,
+    /// Whether the load held.
+    pub held: bool,
+    /// Why it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What was measured.
+    pub point: PointRecord,
+}
+
+impl SearchPoint {
+    /// For the state machine.
+    pub fn tried(&self) -> Tried {
+        Tried {
+            load: self.point.load.entered.0 as u64,
+            full: self.kind == SearchKind::Confirm,
+            held: self.held,
+            achieved: self.achieved(),
+        }
+    }
+
+    /// The achieved rate in op/s; 0: it was not measured.
+    pub fn achieved(&self) -> f64 {
+        let stats = self.point.measured();
+        stats.map_or(0.0, |stats| stats.achieved_ops_per_sec())
+    }
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchResult {
+    /// The highest load that holds, confirmed by full load points, in op/s; `None`: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<u64>,
+    /// The mean of the rates that its full load points achieved, in op/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub achieved: Option<f64>,
+    /// Full load points at this load that held.
+    pub held_count: u32,
+    /// All full load points at this load.
+    pub full_count: u32,
+    /// The lowest load above it that did not hold, in op/s; `None`: none was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_at: Option<u64>,
+    /// How often that load did not hold.
+    #[serde(default)]
+    pub failed_count: u32,
+    /// How often it was tried.
+    #[serde(default)]
+    pub failed_of: u32,
+    /// Probes of the search.
+    pub probe_count: u32,
+    /// Whether it ended because it had tried the most loads that it may try.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gave_up: bool,
+    /// Where the tries contradict each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
+    /// The load points of the sweep that follows.
+    pub points: Vec<LoadPoint>,
+}
+
+impl SearchResult {
+    /// The result of a search that has ended; `None`: it has not.
+    pub fn of(plan: &SearchPlan, points: &[SearchPoint]) -> Option<Self> {
+        let search = Search::after(plan, points.iter().map(SearchPoint::tried));
+        let SearchStep::End(end) = search.next_step() else {
+            return None;
+        };
+        let at = |load: u64| points.iter().filter(move |p| p.tried().load == load);
+        let full = |load| at(load).filter(|p| p.kind == SearchKind::Confirm);
+        let count = |points: usize| u32::try_from(points).unwrap_or(u32::MAX);
+        let held = |load| full(load).filter(|p| p.held);
+        let achieved = end.load.map(|load| {
+            let sum: f64 = held(load).map(SearchPoint::achieved).sum();
+            sum / held(load).count().max(1) as f64
+        });
+        let failed = end.failed_at;
+        Some(Self {
+            load: end.load,
+            achieved,
+            held_count: end.load.map_or(0, |load| count(held(load).count())),
+            full_count: end.load.map_or(0, |load| count(full(load).count())),
+            failed_at: failed,
+            failed_count: failed.map_or(0, |load| count(at(load).filter(|p| !p.held).count())),
+            failed_of: failed.map_or(0, |load| count(at(load).count())),
+            probe_count: count(
+                points
+                    .iter()
+                    .filter(|p| p.kind == SearchKind::Probe)
+                    .count(),
+            ),
+            gave_up: end.gave_up,
+            changes: search.changes().to_vec(),
+            points: end
+                .load
+                .map_or_else(Vec::new, |load| plan.sweep_points(load)),
+        })
+    }
+
+    /// The result in one sentence.
+    pub fn text(&self, plan: &SearchPlan) -> String {
+        let goal = match &plan.goal {
+            Some(goal) => format!(" with {goal}"),
+            None => String::new(),
+        };
+        let probes = counted(u64::from(self.probe_count), "probe");
+        let above = match self.failed_at {
+            Some(load) => format!(
+                "{load} op/s did not hold in {} of {}; so the highest load is between {} and {load} op/s",
+                self.failed_count,
+                counted(u64::from(self.failed_of), "attempt"),
+                self.load.unwrap_or(0),
+            ),
+            None => "no higher load was tried".to_owned(),
+        };
+        match (self.load, self.achieved) {
+            (Some(load), Some(achieved)) => format!(
+                "the highest load that holds{goal} is {load} op/s ({achieved:.1} op/s achieved; held in {} of {}, after {probes}); {above}",
+                self.held_count,
+                counted(u64::from(self.full_count), "full load point"),
+            ),
+            _ if self.gave_up => {
+                format!(
+                    "the search found no load that holds{goal} in {TRIES_MAX} load points: the server's speed varies too much"
+                )
+            }
+            _ => format!(
+                "no load holds{goal}, down to {} op/s (1 op/s for each proc), in {probes}",
+                plan.step
+            ),
+        }
+    }
+
+    /// The findings about the run: the result, and each contradiction.
+    pub fn findings(&self, plan: &SearchPlan) -> Vec<Finding> {
+        let severity = match self.load {
+            Some(_) => Severity::Note,
+            None => Severity::Invalid,
+        };
+        let result = Finding::new(Rule::Search, severity, self.text(plan));
+        let changes = self.changes.iter().map(|text| {
+            let text = format!("during the search the highest load has changed: {text}");
+            Finding::new(Rule::Search, Severity::Warning, text)
+        });
+        std::iter::once(result).chain(changes).collect()
+    }
+}
