@@ -8,7 +8,9 @@ use filermark_cli_kit::files::write_whole;
 use filermark_cli_kit::view::print_stderr_line;
 use filermark_report::{Gate, junit};
 use filermark_results::RunRecord;
+use filermark_results::assertion::check;
 use filermark_results::compare::{Group, Options, Overall, compare};
+use std::path::Path;
 
 /// A gate has failed.
 pub const FAILED: u8 = 3;
@@ -26,22 +28,30 @@ impl<'a> Gates<'a> {
     /// Reads the baseline.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or the directory of the JUnit file does not exist.
     pub fn open(args: &'a GateArgs) -> Result<Self, CommandError> {
         let read = |path| {
             filermark_results::read_record(path).map_err(|e| refused_file(path, &RECORDS, e))
         };
         let baseline = args.baseline.as_deref().map(read).transpose()?;
-        Ok(Self { args, baseline })
+        // After a long run it would be too late to find that there is no such directory.
+        let folder = args.junit.as_deref().and_then(Path::parent);
+        match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+            Some(folder) => Err(CommandError::Usage(vec![format!(
+                "--junit: {}: there is no such directory; make it first",
+                folder.display()
+            )])),
+            None => Ok(Self { args, baseline }),
+        }
     }
 
     /// Checks a run, prints what failed on stderr and writes the JUnit file. Returns the exit
     /// code: `code`, or [`FAILED`] where a run that is complete fails.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or the baseline did different work.
     pub fn judge(&self, record: &RunRecord, code: u8) -> Result<u8, CommandError> {
-        let gates = self.check(record);
+        let (gates, refused) = self.check(record);
         for gate in &gates {
             if let Some(why) = &gate.failure {
                 print_stderr_line(format!("gate failed: {}: {why}", gate.name));
@@ -50,6 +60,9 @@ impl<'a> Gates<'a> {
         if let Some(path) = &self.args.junit {
             let text = junit(record, &gates);
             write_whole(path, text.as_bytes()).map_err(CommandError::Failed)?;
+        }
+        if let Some(why) = refused {
+            return Err(CommandError::Usage(vec![format!("--baseline: {why}")]));
         }
         let has_failed = gates.iter().any(|gate| gate.failure.is_some());
         // Failures of the run itself and signals keep their codes.
@@ -60,25 +73,29 @@ impl<'a> Gates<'a> {
         })
     }
 
-    fn check(&self, record: &RunRecord) -> Vec<Gate> {
+    /// The gates, and why the baseline cannot be compared.
+    fn check(&self, record: &RunRecord) -> (Vec<Gate>, Option<String>) {
         let fail_on = self.args.fail_on.iter().map(|what| Gate {
             name: format!("fail-on {}", what.word()),
             failure: failure_of(*what, record),
         });
-        let asserted = self.args.assert.iter().flat_map(|all| all.check(record));
+        let asserted = self.args.assert.iter().flat_map(|all| check(all, record));
         let asserted = asserted.map(|result| Gate {
             name: format!("assert {}", result.text),
             failure: result.failure,
         });
         let mut gates: Vec<Gate> = fail_on.chain(asserted).collect();
+        let mut refused = None;
         if let Some(baseline) = &self.baseline {
             let pcnt = self.args.max_regression.unwrap_or(REGRESSION_PCNT);
+            let compared = regression(baseline, record, pcnt);
             gates.push(Gate {
                 name: format!("max-regression {pcnt}%"),
-                failure: regression(baseline, record, pcnt),
+                failure: compared.clone().unwrap_or_else(Some),
             });
+            refused = compared.err();
         }
-        gates
+        (gates, refused)
     }
 }
 
@@ -105,8 +122,15 @@ fn failure_of(what: FailOnResult, record: &RunRecord) -> Option<String> {
     }
 }
 
-/// Why a run is worse than its baseline, or cannot be compared with it.
-fn regression(baseline: &RunRecord, record: &RunRecord, pcnt: f64) -> Option<String> {
+/// Why a run is worse than its baseline; `None`: it is not.
+///
+/// # Errors
+/// It did different work.
+fn regression(
+    baseline: &RunRecord,
+    record: &RunRecord,
+    pcnt: f64,
+) -> Result<Option<String>, String> {
     let groups = [("baseline", baseline), ("this run", record)].map(|(name, record)| Group {
         name: name.to_owned(),
         records: vec![record],
@@ -115,17 +139,16 @@ fn regression(baseline: &RunRecord, record: &RunRecord, pcnt: f64) -> Option<Str
         threshold_pcnt: pcnt,
         ..Options::default()
     };
-    let comparison = match compare(&groups, &options) {
-        Ok(comparison) => comparison,
-        Err(why) => return Some(why.to_string()),
-    };
-    let against = comparison.against.first()?;
-    match against.verdict {
-        Overall::Faster | Overall::NoDifferenceShown => None,
-        verdict => Some(format!(
-            "{}: {}",
-            verdict.text(),
-            against.reasons.join("; ")
-        )),
-    }
+    let comparison = compare(&groups, &options).map_err(|why| why.to_string())?;
+    Ok(match comparison.against.first() {
+        None => Some("nothing was compared".to_owned()),
+        Some(against) => match against.verdict {
+            Overall::Faster | Overall::NoDifferenceShown => None,
+            verdict => Some(format!(
+                "{}: {}",
+                verdict.text(),
+                against.reasons.join("; ")
+            )),
+        },
+    })
 }

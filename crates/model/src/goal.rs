@@ -1,5 +1,6 @@
 //! Objectives of a search (GOAL): limits of latency figures, as `p99<5ms, mean<2ms`.
 
+use crate::assertion::{AssertedFigure, Assertion, AssertionError, Assertions, Comparison};
 use std::fmt;
 use std::str::FromStr;
 
@@ -39,46 +40,37 @@ pub struct Goal(pub Vec<GoalTerm>);
 impl FromStr for Goal {
     type Err = String;
 
+    /// Reads conditions ([`crate::assertion`]) that limit latencies from above.
     fn from_str(text: &str) -> Result<Self, String> {
-        let terms = text.split(',').map(str::trim).map(|term| {
-            parse_term(term).ok_or_else(|| {
-                format!("'{}' is no limit of a latency", crate::text::one_line(term))
-            })
-        });
-        terms.collect::<Result<_, _>>().map(Self)
+        let all: Assertions = text.parse().map_err(|e: AssertionError| e.to_string())?;
+        all.0.iter().map(term).collect::<Result<_, _>>().map(Self)
     }
 }
 
-fn parse_term(term: &str) -> Option<GoalTerm> {
-    let (figure, limit) = term.split_once('<')?;
-    let (or_equal, limit) = match limit.strip_prefix('=') {
-        Some(limit) => (true, limit),
-        None => (false, limit),
+fn term(assertion: &Assertion) -> Result<GoalTerm, String> {
+    let figure = match assertion.figure {
+        AssertedFigure::Mean => Some(GoalFigure::Mean),
+        AssertedFigure::Max => Some(GoalFigure::Max),
+        AssertedFigure::Percentile(pcnt) => Some(GoalFigure::Percentile(pcnt)),
+        _ => None,
     };
-    let figure = match figure.trim() {
-        "mean" => GoalFigure::Mean,
-        "max" => GoalFigure::Max,
-        other => {
-            let pcnt: f64 = other.strip_prefix('p')?.parse().ok()?;
-            (pcnt > 0.0 && pcnt < 100.0).then_some(GoalFigure::Percentile(pcnt))?
-        }
+    let or_equal = match assertion.comparison {
+        Comparison::Below => Some(false),
+        Comparison::AtMost => Some(true),
+        _ => None,
     };
-    let limit = limit.trim();
-    let at = limit.find(|c: char| c.is_ascii_alphabetic())?;
-    let (number, unit) = limit.split_at(at);
-    let unit_ms = match unit {
-        "us" => 1e-3,
-        "ms" => 1.0,
-        "s" => 1e3,
-        _ => return None,
-    };
-    let limit_ms = number.trim().parse::<f64>().ok()? * unit_ms;
-    let is_limit = limit_ms.is_finite() && limit_ms > 0.0;
-    is_limit.then_some(GoalTerm {
-        figure,
-        or_equal,
-        limit_ms,
-    })
+    let is_limit = assertion.limit > 0.0 && assertion.point.is_none();
+    match (figure, or_equal) {
+        (Some(figure), Some(or_equal)) if is_limit => Ok(GoalTerm {
+            figure,
+            or_equal,
+            limit_ms: assertion.limit,
+        }),
+        _ => Err(format!(
+            "'{}' is no limit of a latency",
+            crate::text::one_line(&assertion.text)
+        )),
+    }
 }
 
 impl fmt::Display for GoalFigure {

@@ -5,6 +5,7 @@
 //! other crate may depend on it; it depends on none of them.
 
 pub mod access;
+pub mod assertion;
 pub mod benchmark;
 pub mod bucket;
 pub mod client_reads;

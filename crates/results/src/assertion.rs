@@ -1,87 +1,13 @@
-//! Conditions on the figures of a run: `p99<5ms, ops>=2000, errors=0`.
-//!
-//! A condition is a figure, a comparison and a limit with its unit. It is about the load point
-//! with the highest rate that counts, or about the one that `@N` names (its number).
+//! Conditions on the figures of a run, checked on its record
+//! ([`filermark_model::assertion`]).
 
 use crate::figures::Throughput;
 use crate::record::{PointRecord, RunRecord};
+use filermark_model::assertion::{AssertedFigure, Assertion, Assertions};
 use filermark_model::{Latency, PointStats};
-use std::fmt;
-use std::str::FromStr;
 
 #[cfg(test)]
 mod tests;
-
-/// The most conditions of a text.
-const COUNT_MAX: usize = 64;
-/// The largest number of a load point.
-const POINT_MAX: u32 = 100_000;
-
-/// Conditions, all of which have to hold.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Assertions(pub Vec<Assertion>);
-
-/// One condition.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Assertion {
-    /// What is compared.
-    pub figure: AssertedFigure,
-    /// How.
-    pub comparison: Comparison,
-    /// The limit, in the figure's own unit: op/s, MiB/s, ms, operations, percent.
-    pub limit: f64,
-    /// The number of the load point; `None`: the one with the highest rate that counts.
-    pub point: Option<u32>,
-    /// As it was written.
-    pub text: String,
-}
-
-/// A figure of a load point or of the run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum AssertedFigure {
-    /// The achieved rate, in op/s.
-    Ops,
-    /// Data read and written, in MiB/s.
-    Mib,
-    /// Mean service time, in ms.
-    Mean,
-    /// The longest service time, in ms.
-    Max,
-    /// A percentile of the service time, in ms.
-    Percentile(f64),
-    /// Operations that failed.
-    Errors,
-    /// Their share, in percent.
-    ErrorShare,
-    /// The overall response time of the run, in ms.
-    Ort,
-}
-
-/// How a figure is compared with its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// `<`
-    Below,
-    /// `<=`
-    AtMost,
-    /// `>`
-    Above,
-    /// `>=`
-    AtLeast,
-    /// `=`
-    Equal,
-}
-
-/// Why a text is not a list of conditions.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{part}' at character {at}: {reason}")]
-pub struct AssertionError {
-    /// The part that is wrong.
-    part: String,
-    /// Where it begins, from 1.
-    at: usize,
-    reason: String,
-}
 
 /// What became of a condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,178 +18,6 @@ pub struct AssertionResult {
     pub failure: Option<String>,
 }
 
-impl FromStr for Assertions {
-    type Err = AssertionError;
-
-    fn from_str(text: &str) -> Result<Self, AssertionError> {
-        let mut found = Vec::new();
-        let mut begin = 0;
-        for part in text.split(',') {
-            let at = begin + part.len() - part.trim_start().len();
-            begin += part.len() + 1;
-            let error = |reason: String| AssertionError {
-                part: filermark_model::text::sanitize(part.trim(), 80),
-                at: text[..at].chars().count() + 1,
-                reason,
-            };
-            found.push(parse(part.trim()).map_err(error)?);
-            if found.len() > COUNT_MAX {
-                return Err(error(format!("{COUNT_MAX} conditions are the most")));
-            }
-        }
-        Ok(Self(found))
-    }
-}
-
-/// One condition, without blanks around it.
-fn parse(text: &str) -> Result<Assertion, String> {
-    const FORM: &str = "write FIGURE, one of < <= > >= =, and a limit, such as p99<5ms";
-    let at = text
-        .find(['<', '>', '='])
-        .ok_or_else(|| format!("there is no comparison; {FORM}"))?;
-    let (name, rest) = text.split_at(at);
-    let (comparison, limit) = Comparison::split(rest);
-    let (name, point) = match name.trim().split_once('@') {
-        None => (name.trim(), None),
-        Some((name, number)) => (name.trim_end(), Some(point_number(number.trim())?)),
-    };
-    let limit = limit.trim();
-    let figure = AssertedFigure::of_word(name, limit.ends_with('%'))?;
-    Ok(Assertion {
-        figure,
-        comparison,
-        limit: figure.limit(limit)?,
-        point,
-        text: text.to_owned(),
-    })
-}
-
-fn point_number(text: &str) -> Result<u32, String> {
-    let number = text.parse().ok();
-    number
-        .filter(|n| (1..=POINT_MAX).contains(n))
-        .ok_or_else(|| "give the number of a load point after @, from 1".to_owned())
-}
-
-impl Comparison {
-    /// From the beginning of a text, which has one; the rest of the text.
-    fn split(text: &str) -> (Self, &str) {
-        for (word, comparison) in [
-            ("<=", Self::AtMost),
-            (">=", Self::AtLeast),
-            ("==", Self::Equal),
-            ("<", Self::Below),
-            (">", Self::Above),
-        ] {
-            if let Some(rest) = text.strip_prefix(word) {
-                return (comparison, rest);
-            }
-        }
-        (Self::Equal, text.strip_prefix('=').unwrap_or(text))
-    }
-
-    /// Whether it holds.
-    pub fn holds(self, value: f64, limit: f64) -> bool {
-        match self {
-            Self::Below => value < limit,
-            Self::AtMost => value <= limit,
-            Self::Above => value > limit,
-            Self::AtLeast => value >= limit,
-            Self::Equal => value == limit,
-        }
-    }
-}
-
-impl AssertedFigure {
-    /// The words of figures, for messages.
-    const WORDS: &str = "the figures are ops, mib, mean, max, p50, p99, p99.9 or another percentile, errors and ort";
-
-    fn of_word(word: &str, is_share: bool) -> Result<Self, String> {
-        let figure = match word {
-            "ops" => Self::Ops,
-            "mib" | "mib_per_sec" => Self::Mib,
-            "mean" => Self::Mean,
-            "max" => Self::Max,
-            "errors" if is_share => Self::ErrorShare,
-            "errors" => Self::Errors,
-            "ort" => Self::Ort,
-            _ => Self::Percentile(
-                word.strip_prefix('p')
-                    .and_then(|digits| digits.parse::<f64>().ok())
-                    .filter(|p| (0.0..100.0).contains(p) && *p > 0.0)
-                    .ok_or_else(|| format!("there is no figure '{word}'; {}", Self::WORDS))?,
-            ),
-        };
-        Ok(figure)
-    }
-
-    /// A limit in the figure's unit.
-    fn limit(self, text: &str) -> Result<f64, String> {
-        let digits = text.len()
-            - text
-                .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
-                .len();
-        let (number, unit) = text.split_at(digits);
-        let number = number.parse::<f64>();
-        let scale = match (self, unit.trim()) {
-            (Self::Ops, "" | "op/s") => Some(1.0),
-            (Self::Ops | Self::Errors, "k") => Some(1e3),
-            (Self::Ops | Self::Errors, "M") => Some(1e6),
-            (Self::Mib, "" | "MiB/s" | "M") => Some(1.0),
-            (Self::Mib, "GiB/s" | "G") => Some(1024.0),
-            (Self::Errors, "") | (Self::ErrorShare, "%") => Some(1.0),
-            (Self::Mean | Self::Max | Self::Percentile(_) | Self::Ort, unit) => match unit {
-                "us" => Some(1e-3),
-                "ms" => Some(1.0),
-                "s" => Some(1e3),
-                _ => None,
-            },
-            _ => None,
-        };
-        match (number, scale) {
-            (Ok(number), Some(scale)) => Ok(number * scale),
-            _ => Err(format!("'{text}' is not a limit; {}", self.units())),
-        }
-    }
-
-    fn units(self) -> &'static str {
-        match self {
-            Self::Ops => "give op/s, also with k or M: 2000, 2k",
-            Self::Mib => "give MiB/s, or GiB/s with G: 500, 1.5G",
-            Self::Errors | Self::ErrorShare => "give a number of operations or a share: 0, 0.1%",
-            Self::Mean | Self::Max | Self::Percentile(_) | Self::Ort => {
-                "give a time with its unit: 500us, 5ms, 1s"
-            }
-        }
-    }
-
-    /// Its value; `None`: the run has not got it.
-    fn value(self, record: &RunRecord, stats: &PointStats) -> Option<f64> {
-        let service = || stats.service();
-        let attempts = (stats.success_count() + stats.error_count()) as f64;
-        Some(match self {
-            Self::Ops => stats.achieved_ops_per_sec(),
-            Self::Mib => Throughput::of(stats).total() / 1024.0,
-            Self::Mean => service().mean_ns() / 1e6,
-            Self::Max => service().max_ns() as f64 / 1e6,
-            Self::Percentile(p) => return percentile_ms(&service(), p),
-            Self::Errors => stats.error_count() as f64,
-            Self::ErrorShare => 100.0 * stats.error_count() as f64 / attempts.max(1.0),
-            Self::Ort => return record.ort_ms(),
-        })
-    }
-
-    fn shown(self, value: f64) -> String {
-        match self {
-            Self::Ops => format!("{value:.1} op/s"),
-            Self::Mib => format!("{value:.1} MiB/s"),
-            Self::Errors => format!("{value:.0}"),
-            Self::ErrorShare => format!("{value:.3} %"),
-            Self::Mean | Self::Max | Self::Percentile(_) | Self::Ort => format!("{value:.3} ms"),
-        }
-    }
-}
-
 /// A percentile in milliseconds; `None`: fewer than ten operations would be above it.
 pub fn percentile_ms(latency: &Latency, percentile: f64) -> Option<f64> {
     let above = latency.count() as f64 * (1.0 - percentile / 100.0);
@@ -271,56 +25,70 @@ pub fn percentile_ms(latency: &Latency, percentile: f64) -> Option<f64> {
     (above >= 10.0 - 1e-6).then(|| latency.percentile_ns(percentile) as f64 / 1e6)
 }
 
-impl Assertions {
-    /// Checks all of them on a run.
-    pub fn check(&self, record: &RunRecord) -> Vec<AssertionResult> {
-        let result = |assertion: &Assertion| AssertionResult {
-            text: assertion.text.clone(),
-            failure: assertion.failure(record),
+/// Checks all of them on a run.
+pub fn check(all: &Assertions, record: &RunRecord) -> Vec<AssertionResult> {
+    let result = |assertion: &Assertion| AssertionResult {
+        text: assertion.text.clone(),
+        failure: failure(assertion, record),
+    };
+    all.0.iter().map(result).collect()
+}
+
+/// Why a condition does not hold on a run; `None`: it holds.
+pub fn failure(assertion: &Assertion, record: &RunRecord) -> Option<String> {
+    let figure = assertion.figure;
+    if figure == AssertedFigure::Ort {
+        return match record.ort_ms() {
+            None => Some("the run has no overall response time".to_owned()),
+            Some(value) if assertion.comparison.holds(value, assertion.limit) => None,
+            Some(value) => Some(format!("it was {}", figure.shown(value))),
         };
-        self.0.iter().map(result).collect()
+    }
+    let point = match point_of(assertion, record) {
+        Ok(point) => point,
+        Err(why) => return Some(why),
+    };
+    let number = point.load.number;
+    let Some(stats) = point.measured() else {
+        return Some(format!("load point {number} was not measured"));
+    };
+    match value(figure, stats) {
+        None => Some(format!(
+            "load point {number} has fewer than ten operations above this percentile"
+        )),
+        Some(value) if assertion.comparison.holds(value, assertion.limit) => None,
+        Some(value) => Some(format!(
+            "it was {} at load point {number}",
+            figure.shown(value)
+        )),
     }
 }
 
-impl Assertion {
-    /// Why it does not hold on a run; `None`: it holds.
-    pub fn failure(&self, record: &RunRecord) -> Option<String> {
-        let point = match self.point(record) {
-            Ok(point) => point,
-            Err(why) => return Some(why),
-        };
-        let number = point.load.number;
-        let value = point
-            .measured()
-            .and_then(|stats| self.figure.value(record, stats));
-        match value {
-            None => Some(format!(
-                "load point {number} has no such figure: too few operations, or not measured"
-            )),
-            Some(value) if self.comparison.holds(value, self.limit) => None,
-            Some(value) => Some(format!(
-                "it was {} at load point {number}",
-                self.figure.shown(value)
-            )),
-        }
-    }
-
-    fn point<'a>(&self, record: &'a RunRecord) -> Result<&'a PointRecord, String> {
-        match self.point {
-            None => record
-                .peak()
-                .ok_or_else(|| "no load point counts".to_owned()),
-            Some(number) => record
-                .points
-                .iter()
-                .find(|point| point.load.number == number)
-                .ok_or_else(|| format!("the run has no load point {number}")),
-        }
+fn point_of<'a>(assertion: &Assertion, record: &'a RunRecord) -> Result<&'a PointRecord, String> {
+    match assertion.point {
+        None => record
+            .peak()
+            .ok_or_else(|| "no load point counts".to_owned()),
+        Some(number) => record
+            .points
+            .iter()
+            .find(|point| point.load.number == number)
+            .ok_or_else(|| format!("the run has no load point {number}")),
     }
 }
 
-impl fmt::Display for Assertion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
+/// The value of a figure of a load point; `None`: it has too few operations.
+fn value(figure: AssertedFigure, stats: &PointStats) -> Option<f64> {
+    let service = || stats.service();
+    let attempts = (stats.success_count() + stats.error_count()) as f64;
+    Some(match figure {
+        AssertedFigure::Ops => stats.achieved_ops_per_sec(),
+        AssertedFigure::Mib => Throughput::of(stats).total() / 1024.0,
+        AssertedFigure::Mean => service().mean_ns() / 1e6,
+        AssertedFigure::Max => service().max_ns() as f64 / 1e6,
+        AssertedFigure::Percentile(p) => return percentile_ms(&service(), p),
+        AssertedFigure::Errors => stats.error_count() as f64,
+        AssertedFigure::ErrorShare => 100.0 * stats.error_count() as f64 / attempts.max(1.0),
+        AssertedFigure::Ort => return None,
+    })
 }

@@ -1,7 +1,7 @@
 //! Gates: conditions that a result has to meet, for CI.
 
 use clap::{Args, ValueEnum};
-use filermark_results::assertion::Assertions;
+use filermark_model::assertion::Assertions;
 use std::path::PathBuf;
 
 /// Gates on a result.

@@ -91,8 +91,10 @@ fn of_record(
             one_report(args, &record, &options, form, out)
         }
     };
+    // The gates are judged also if a report cannot be written.
+    let code = gates.judge(&record, 0);
     made?;
-    Ok(ExitCode::from(gates.judge(&record, 0)?))
+    Ok(ExitCode::from(code?))
 }
 
 const fn edition(args: &ReportArgs) -> Edition {

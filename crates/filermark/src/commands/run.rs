@@ -175,18 +175,20 @@ pub fn carry_out(
     let finished = swept
         .as_ref()
         .map(|(outcome, collected)| -> Result<_, CommandError> {
-            let (code, page) = finish(outcome, output, on_stdout)?;
-            let code = match way.gates {
-                Some(gates) => gates.judge(&outcome.record, code)?,
-                None => code,
-            };
+            let finished = finish(outcome, output, on_stdout);
+            let code = finished
+                .as_ref()
+                .map_or_else(CommandError::code, |done| done.0);
+            // Gates are judged also if a file cannot be written.
+            let judged = way.gates.map(|gates| gates.judge(&outcome.record, code));
+            let (_, page) = finished?;
             if let Some(collected) = collected.as_ref().filter(|_| outcome.earlier_run_kept) {
                 collected.discard();
             } else if let Some(collected) = collected {
                 let to_stdout = !on_stdout && !output.json;
                 collected.report(&outcome.record, &outcome.record_path, to_stdout)?;
             }
-            Ok((code, page))
+            Ok((judged.unwrap_or(Ok(code))?, page))
         });
     let (code, report_path, failure) = match finished {
         Ok(Ok((code, page))) => (code, page, None),
