@@ -9,7 +9,7 @@ use filermark_cli_kit::view::print_stderr_line;
 use filermark_report::{Gate, junit};
 use filermark_results::RunRecord;
 use filermark_results::assertion::check;
-use filermark_results::compare::{Group, Options, Overall, compare};
+use filermark_results::compare::{CompareError, Group, Options, Overall, compare};
 use std::path::Path;
 
 /// A gate has failed.
@@ -53,7 +53,11 @@ impl<'a> Gates<'a> {
     pub fn judge(&self, record: &RunRecord, code: u8) -> Result<u8, CommandError> {
         let (gates, refused) = self.check(record);
         for gate in &gates {
-            if let Some(why) = &gate.failure {
+            if let Some(why) = gate
+                .failure
+                .as_ref()
+                .filter(|why| Some(*why) != refused.as_ref())
+            {
                 print_stderr_line(format!("gate failed: {}: {why}", gate.name));
             }
         }
@@ -139,7 +143,16 @@ fn regression(
         threshold_pcnt: pcnt,
         ..Options::default()
     };
-    let comparison = compare(&groups, &options).map_err(|why| why.to_string())?;
+    let comparison = compare(&groups, &options).map_err(|why| match why {
+        CompareError::OtherWork { fields, .. } => {
+            let fields = fields
+                .iter()
+                .map(|f| format!("{} {}, now {}", f.name, f.before, f.after));
+            let fields: Vec<String> = fields.collect();
+            format!("it did different work: {}", fields.join("; "))
+        }
+        other => other.to_string(),
+    })?;
     Ok(match comparison.against.first() {
         None => Some("nothing was compared".to_owned()),
         Some(against) => match against.verdict {

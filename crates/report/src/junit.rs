@@ -34,7 +34,7 @@ pub fn junit(record: &RunRecord, gates: &[Gate]) -> String {
         failure: gate.failure.clone(),
     });
     let mut cases: Vec<Case> = points.chain(gates).collect();
-    cases.extend(run_failure(record));
+    cases.extend(run_failure(record, &cases));
     document(record, &cases)
 }
 
@@ -59,20 +59,23 @@ fn failure(point: &PointRecord) -> Option<String> {
     })
 }
 
-/// A case for a run that ended before its first load point.
-fn run_failure(record: &RunRecord) -> Option<Case> {
-    if !record.points.is_empty() {
+/// A case for a run that is not valid although each measured load point is: it was cut, or has
+/// failed.
+fn run_failure(record: &RunRecord, cases: &[Case]) -> Option<Case> {
+    let verdict = record.verdict();
+    let missing = verdict.counts().1.saturating_sub(record.points.len());
+    let has_failed = cases.iter().any(|case| case.failure.is_some());
+    if missing == 0 && (verdict.is_valid() || has_failed) {
         return None;
     }
-    let verdict = record.verdict();
     let reasons = verdict.reasons().join("; ");
     Some(Case {
         class: "load-points",
         name: "run".to_owned(),
         seconds: None,
-        failure: Some(match reasons.is_empty() {
-            true => "no load point was measured".to_owned(),
-            false => reasons,
+        failure: Some(match missing {
+            0 => reasons,
+            n => format!("load points that were not measured: {n}; {reasons}"),
         }),
     })
 }
@@ -164,6 +167,20 @@ mod tests {
         let xml = junit(&record, &[]);
         assert!(xml.contains("tests=\"1\" failures=\"1\""), "{xml}");
         assert_well_formed(&xml);
+    }
+
+    #[test]
+    fn a_cut_run_is_never_without_a_failure() {
+        let mut record = testing::record();
+        let valid = record.points.iter().position(PointRecord::is_valid);
+        record.points = vec![record.points.swap_remove(valid.expect("one"))];
+        record.end = None;
+        let xml = junit(&record, &[]);
+        assert!(
+            xml.contains("load points that were not measured: "),
+            "{xml}"
+        );
+        assert!(xml.contains("tests=\"2\" failures=\"1\""), "{xml}");
     }
 
     /// By xmllint, where it is installed.
