@@ -111,7 +111,10 @@ fn a_baseline_is_compared_and_other_work_is_refused() {
     let output = report(&base, &["--baseline", &record(&other)]);
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("--baseline: it did different work"), "{stderr}");
+    assert!(
+        stderr.contains("--baseline: it did different work"),
+        "{stderr}"
+    );
 }
 
 #[test]
