@@ -113,6 +113,15 @@ fn slow_the_demo_fails_into_a_full_device() {
     assert_fails_into_full(demo.to_command());
 }
 
+#[test]
+fn slow_quick_fails_into_a_full_device() {
+    let _turn = beside_others();
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_filermark"));
+    command.args(["quick", ".", "4s"]).current_dir(dir.path());
+    assert_fails_into_full(command);
+}
+
 /// All of the program's subcommands are in one of the lists.
 #[test]
 fn no_subcommand_is_forgotten() {
@@ -122,7 +131,7 @@ fn no_subcommand_is_forgotten() {
     let commands = commands.lines().take_while(|line| line.starts_with("  "));
     let names = commands.filter_map(|line| line.split_whitespace().next());
     // `search` is `run` with another LOAD.
-    let with_server = ["run", "search", "validate", "demo"];
+    let with_server = ["run", "search", "validate", "demo", "quick"];
     let mut count = 0;
     for name in names {
         count += 1;

@@ -40,33 +40,32 @@ impl SearchPlan {
         self.load_point(SEARCH_NUMBERS.saturating_add(nth), load)
     }
 
-    /// The load points of the sweep up to a load: evenly spaced, rounded down to whole op/s
-    /// for each proc. Without a sweep it is the load alone.
+    /// The load points of the sweep up to a load: evenly spaced (`entered`), and rounded down to
+    /// whole op/s for each proc (`requested`); the highest is the load itself. Without a sweep it is the load alone.
     pub fn sweep_points(&self, load: u64) -> Vec<LoadPoint> {
         let step = self.step.max(1);
         if !self.sweep || load < step {
             return vec![self.load_point(1, load)];
         }
         let count = SWEEP_POINTS.min(load / step);
-        // Rounded up where the highest point is the load itself then.
-        let up = load.div_ceil(count);
-        let increment = match up * count / step * step == load {
-            true => up,
-            false => load / count,
-        };
-        let loads = (1..=count).map(|nth| nth * increment);
-        (1..)
-            .zip(loads)
-            .map(|(number, load)| self.load_point(number, load))
+        (1..=count)
+            .map(|nth| {
+                let load = load as f64 * nth as f64 / count as f64;
+                self.load_point_at(nth as u32, load)
+            })
             .collect()
     }
 
     fn load_point(&self, number: u32, load: u64) -> LoadPoint {
+        self.load_point_at(number, load as f64)
+    }
+
+    fn load_point_at(&self, number: u32, load: f64) -> LoadPoint {
         let step = self.step.max(1);
         LoadPoint {
             number,
-            entered: OpsPerSec(load as f64),
-            requested: OpsPerSec((load / step * step) as f64),
+            entered: OpsPerSec(load),
+            requested: OpsPerSec((load as u64 / step * step) as f64),
             units: 0.0,
             proc_count: 0,
         }
@@ -98,7 +97,7 @@ mod tests {
             let gap = points[0].entered.0;
             for (nth, point) in (1..).zip(&points) {
                 assert_eq!(point.number, nth);
-                assert_eq!(point.entered.0, gap * f64::from(nth));
+                assert!((point.entered.0 - gap * f64::from(nth)).abs() < 1e-6);
                 assert_eq!(point.requested.0 as u64 % step, 0);
             }
             (points.len(), points[points.len() - 1].requested.0)
@@ -107,7 +106,7 @@ mod tests {
         assert_eq!(tops(4, 392), (10, 392.0));
         assert_eq!(tops(4, 32), (8, 32.0));
         assert_eq!(tops(4, 4), (1, 4.0));
-        assert_eq!(tops(1, 997), (10, 990.0));
+        assert_eq!(tops(1, 997), (10, 997.0));
     }
 
     #[test]

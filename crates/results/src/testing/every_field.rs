@@ -15,6 +15,7 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
     whole.phases.warmup_until_steady = true;
     whole.phases.runtime_max = Some(second);
     whole.limits.stall_pcnt_max = 7.5;
+    whole.fileset.mib = 1;
     whole.space.server_memory_bytes = Some(1);
     whole.shards = Some(1);
     whole.monitor = Some(MonitorPlan {
