@@ -28,7 +28,7 @@ use filermark_server::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, U
 pub use gates::{FailOnResult, GateArgs};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
-pub use live::{EventsArgs, LostArgs};
+pub use live::{ConsoleArg, EventsArgs, LostArgs, ProgressArgs, ViewArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
 pub use quick::QuickArgs;
@@ -201,7 +201,7 @@ pub struct DemoArgs {
     #[command(flatten)]
     pub setup: CompanionArgs,
     #[command(flatten)]
-    pub events: EventsArgs,
+    pub progress: ProgressArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
@@ -284,7 +284,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub lost: LostArgs,
     #[command(flatten)]
-    pub events: EventsArgs,
+    pub progress: ProgressArgs,
+    /// Print the console output of this generation (composite benchmarks)
+    #[arg(long, value_enum, value_name = "YEAR", conflicts_with_all = ["lines", "quiet"])]
+    pub console: Option<ConsoleArg>,
     #[command(flatten)]
     pub gates: GateArgs,
     #[command(flatten)]

@@ -1,6 +1,8 @@
-//! Progress on stderr during a run: the live view on a terminal, a line per event
-//! elsewhere. Composite benchmarks have netmist's console instead of the lines of phases.
+//! Progress on stderr during a run: the live view on a terminal, a line per event elsewhere, a
+//! line per second or nothing on request. netmist's console, where it was asked for, replaces the
+//! lines of phases.
 
+use crate::cli::ViewArgs;
 use crate::console::Console;
 use crate::live::{self, Facts, RunContent, ViewState};
 use crate::log_copy::LogCopy;
@@ -19,11 +21,36 @@ const SEEN_EVERY: Duration = Duration::from_millis(500);
 /// How often without the view.
 const REPORTED_EVERY: Duration = Duration::from_secs(30);
 
+/// What shows the progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgressForm {
+    /// A live view, if stderr is a suitable terminal; otherwise a line per event.
+    View,
+    /// A line per event.
+    Events,
+    /// A line per event, and one per second.
+    Seconds,
+    /// Nothing but messages.
+    Quiet,
+}
+
+impl ProgressForm {
+    /// The form that the options ask for; `view`: whether there may be a live view.
+    pub const fn of(args: ViewArgs, view: bool) -> Self {
+        match (args.quiet, args.lines) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Seconds,
+            (false, false) if view => Self::View,
+            (false, false) => Self::Events,
+        }
+    }
+}
+
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgressStyle {
-    /// A live view, if stderr is a suitable terminal.
-    pub view: bool,
+    /// What shows it.
+    pub form: ProgressForm,
     /// No colours (`--no-color`).
     pub no_color: bool,
     /// Print the console of the 2014 generation, where the benchmark has one.
@@ -34,6 +61,9 @@ pub struct ProgressStyle {
 pub struct ProgressReporter {
     /// `None`: plain lines.
     view: Option<LiveView<RunContent>>,
+    /// A line per second.
+    seconds: Option<SecondLines>,
+    quiet: bool,
     colour: bool,
     point_count: usize,
     console: Option<Console>,
@@ -55,11 +85,16 @@ impl ProgressReporter {
         let (point_count, silence) = (facts.points.len(), SilenceNotice::of(facts.blocks));
         let drawn = view::wanted();
         let colour = drawn && !style.no_color && colour_wanted();
-        let view = (drawn && style.view)
-            .then(|| LiveView::start(RunContent::new(ViewState::new(facts)), colour))
+        let state = || ViewState::new(facts.clone());
+        let view = (drawn && style.form == ProgressForm::View)
+            .then(|| LiveView::start(RunContent::new(state()), colour))
             .flatten();
+        let seconds = (style.form == ProgressForm::Seconds)
+            .then(|| SecondLines::new(state(), Instant::now()));
         Self {
             view,
+            seconds,
+            quiet: style.form == ProgressForm::Quiet,
             colour,
             point_count,
             console,
@@ -78,6 +113,17 @@ impl ProgressReporter {
         }
         if let Some(view) = &self.view {
             view.change(|run, passed| run.on_progress(progress, passed));
+        }
+        if let Some(seconds) = &mut self.seconds
+            && let Some(line) = seconds.on_progress(progress, Instant::now())
+        {
+            self.line(&line);
+        }
+        if self.quiet {
+            if let Progress::Remark(remark) = progress {
+                self.line(remark);
+            }
+            return;
         }
         match progress {
             Progress::PhaseBegan { point, phase, .. }
@@ -115,7 +161,7 @@ impl ProgressReporter {
                 }
             }
             Progress::Remark(remark) => self.line(remark),
-            Progress::Second(second) if self.view.is_none() => {
+            Progress::Second(second) if self.view.is_none() && self.seconds.is_none() => {
                 if let Some(line) = self.silence.receive(second) {
                     self.line(&line);
                 }
@@ -167,6 +213,41 @@ impl ProgressReporter {
         if let Some(why) = self.copy.add(plain) {
             view::print_stderr(&format!("{why}\n"));
         }
+    }
+}
+
+/// The lines of `--lines`: one for each second of WARMUP and RUN, and in INIT and CLEANUP one a
+/// second at most.
+struct SecondLines {
+    state: ViewState,
+    began: Instant,
+    printed: Option<Instant>,
+}
+
+impl SecondLines {
+    const fn new(state: ViewState, began: Instant) -> Self {
+        Self {
+            state,
+            began,
+            printed: None,
+        }
+    }
+
+    fn on_progress(&mut self, progress: &Progress<'_>, now: Instant) -> Option<String> {
+        let passed = now - self.began;
+        self.state.on_progress(progress, passed);
+        let is_due = match progress {
+            Progress::Second(_) => true,
+            Progress::Tasks { .. } => self
+                .printed
+                .is_none_or(|printed| now - printed >= Duration::from_secs(1)),
+            _ => false,
+        };
+        if !is_due {
+            return None;
+        }
+        self.printed = Some(now);
+        Some(self.state.second_line(passed))
     }
 }
 

@@ -102,6 +102,11 @@ impl Line {
         self
     }
 
+    /// The text without colours and without the label that it begins with.
+    pub fn without_label(&self) -> String {
+        self.0.iter().skip(1).map(|(_, text)| &**text).collect()
+    }
+
     /// Columns that it takes.
     pub fn columns(&self) -> usize {
         self.0.iter().map(|(_, text)| columns(text)).sum()

@@ -1,16 +1,44 @@
-//! Options of all commands that run load points: where events go, and what a lost
-//! client means.
+//! Options of all commands that run load points: how progress is shown, where events go, and
+//! what a lost client means.
 
 use crate::events::Target;
 use clap::{Args, ValueEnum};
 use filermark_config::Sources;
 
+/// How progress is shown on stderr.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ViewArgs {
+    /// Print a line each second, instead of the live view
+    #[arg(long, conflicts_with = "quiet")]
+    pub lines: bool,
+    /// Print no progress: only results, warnings and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// The forms of the console output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConsoleArg {
+    /// That of the 2014 generation and of netmist
+    #[value(name = "2014")]
+    Generation2014,
+}
+
 /// Where events go.
 #[derive(Clone, Debug, Default, Args)]
 pub struct EventsArgs {
     /// Write events as JSON lines to a file or FIFO; '-': standard output
-    #[arg(long, value_name = "FILE", value_parser = Target::parse)]
-    pub events: Option<Target>,
+    #[arg(long = "events", value_name = "FILE", value_parser = Target::parse)]
+    pub target: Option<Target>,
+}
+
+/// How progress is shown, and where events go.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ProgressArgs {
+    #[command(flatten)]
+    pub view: ViewArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
 }
 
 /// What a lost client means.

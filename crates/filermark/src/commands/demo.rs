@@ -59,7 +59,7 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
     let ended = run::carry_out(
         resolved,
         &args.output,
-        &args.events,
+        &args.progress,
         run::RunMode::anew(&args.setup),
     );
     server.stop();

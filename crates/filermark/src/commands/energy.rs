@@ -1,7 +1,7 @@
 //! `energy`: the functions of the program that the subcommands need.
 
 use super::run::{self, RunMode};
-use crate::cli::{EventsArgs, OutputArgs, SourceArgs};
+use crate::cli::{OutputArgs, ProgressArgs, SourceArgs};
 use crate::energy::CompanionArgs;
 use crate::resolve_args;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
@@ -33,9 +33,9 @@ impl Program for Runs {
         let way = RunMode {
             companion: Some(setup),
             goes_on: is_resumed,
-            gates: None,
+            ..RunMode::default()
         };
-        let (output, events) = (OutputArgs::default(), EventsArgs::default());
+        let (output, events) = (OutputArgs::default(), ProgressArgs::default());
         run::carry_out(plan, &output, &events, way)
     }
 }

@@ -1,7 +1,7 @@
 //! `netmist`: its command line, with one load point.
 
 use super::{install, run, stop};
-use crate::cli::NetmistArgs;
+use crate::cli::{NetmistArgs, ProgressArgs};
 use crate::{resolve_args, stdout};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::netmist::{self, netmist_registry, resolve_netmist, unexpected_args};
@@ -41,11 +41,18 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
     }
     resolve_args::init_tracing(&resolved.debug, args.verbose);
     run::print_findings(&resolved.plan, args.verbose > 0);
+    let progress = ProgressArgs {
+        events: args.events.clone(),
+        ..ProgressArgs::default()
+    };
     run::carry_out(
         resolved,
         &args.output,
-        &args.events,
-        run::RunMode::default(),
+        &progress,
+        run::RunMode {
+            console: true,
+            ..run::RunMode::default()
+        },
     )
 }
 

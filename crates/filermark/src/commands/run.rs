@@ -1,13 +1,13 @@
 //! `run`: runs a sweep.
 
-use crate::cli::{EventsArgs, OutputArgs, RunArgs};
+use crate::cli::{OutputArgs, ProgressArgs, RunArgs, ViewArgs};
 use crate::console::Console;
 use crate::energy::CompanionArgs;
 use crate::events::{Events, RunEnd, Target};
 use crate::gates::Gates;
 use crate::live::Facts;
 use crate::log_copy::LogCopy;
-use crate::progress::{ProgressReporter, ProgressStyle};
+use crate::progress::{ProgressForm, ProgressReporter, ProgressStyle};
 use crate::{resolve_args, stdout};
 use filermark_cli_kit::companion::{Companion, Ended};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
@@ -54,12 +54,13 @@ fn run_sources(args: &RunArgs, mut sources: Sources) -> CommandResult {
     let mode = RunMode {
         goes_on: args.resume,
         gates: Some(&gates),
+        console: args.console.is_some(),
         ..RunMode::anew(&args.setup)
     };
     if args.resume {
         check_resumable(&resolved, &args.setup)?;
     }
-    carry_out(resolved, &args.output, &args.events, mode)
+    carry_out(resolved, &args.output, &args.progress, mode)
 }
 
 /// Refuses to resume a run that is complete, failed, or of another plan.
@@ -130,6 +131,8 @@ pub struct RunMode<'a> {
     pub goes_on: bool,
     /// Conditions that the result has to meet.
     pub gates: Option<&'a Gates<'a>>,
+    /// Print the console output of the 2014 generation, where the benchmark has one.
+    pub console: bool,
 }
 
 impl<'a> RunMode<'a> {
@@ -139,6 +142,7 @@ impl<'a> RunMode<'a> {
             companion: Some(companion),
             goes_on: false,
             gates: None,
+            console: false,
         }
     }
 }
@@ -147,7 +151,7 @@ impl<'a> RunMode<'a> {
 pub fn carry_out(
     resolved: Resolved,
     output: &OutputArgs,
-    wanted: &EventsArgs,
+    wanted: &ProgressArgs,
     way: RunMode<'_>,
 ) -> CommandResult {
     let record = resolved.work_dir.join(RECORD.name(&resolved.suffix));
@@ -155,27 +159,28 @@ pub fn carry_out(
     if !way.goes_on {
         check_record_place(&record).map_err(|e| CommandError::Usage(vec![e.to_string()]))?;
     }
-    let on_stdout = wanted.events == Some(Target::Stdout);
+    let on_stdout = wanted.events.target == Some(Target::Stdout);
     if on_stdout && output.json {
         let sentence = "--events - and --json both write to standard output: give --events a file";
         return Err(CommandError::Usage(vec![sentence.into()]));
     }
     let facts = Facts::of(&resolved.plan, &resolved.suffix);
     let open = |target: &Target| Events::open(target, facts.clone()).map_err(CommandError::Failed);
-    let mut events = wanted.events.as_ref().map(open).transpose()?;
+    let mut events = wanted.events.target.as_ref().map(open).transpose()?;
     if let Some(events) = &mut events {
         events.begin(&resolved.plan, &resolved.suffix, &record);
     }
     let style = ProgressStyle {
-        view: !(on_stdout && std::io::stdout().is_terminal()),
+        form: ProgressForm::of(wanted.view, !(on_stdout && std::io::stdout().is_terminal())),
         no_color: output.no_color,
-        console: true,
+        console: way.console,
     };
     let swept = sweep_beside(resolved, facts, style, events.as_mut(), way);
     let finished = swept
         .as_ref()
         .map(|(outcome, collected)| -> Result<_, CommandError> {
-            let finished = finish(outcome, output, on_stdout);
+            let is_quiet = wanted.view.quiet;
+            let finished = finish(outcome, output, on_stdout, is_quiet);
             let code = finished
                 .as_ref()
                 .map_or_else(CommandError::code, |done| done.0);
@@ -217,10 +222,14 @@ pub fn carry_out(
 ///
 /// # Errors
 /// It could not begin, or has left no record.
-pub fn measure(resolved: Resolved, no_color: bool) -> Result<RunOutcome, CommandError> {
+pub fn measure(
+    resolved: Resolved,
+    view: ViewArgs,
+    no_color: bool,
+) -> Result<RunOutcome, CommandError> {
     let facts = Facts::of(&resolved.plan, &resolved.suffix);
     let style = ProgressStyle {
-        view: true,
+        form: ProgressForm::of(view, true),
         no_color,
         console: false,
     };
@@ -379,6 +388,7 @@ fn finish(
     outcome: &RunOutcome,
     output: &OutputArgs,
     stdout_is_taken: bool,
+    is_quiet: bool,
 ) -> Result<(u8, Option<PathBuf>), CommandError> {
     let record = &outcome.record;
     let dir = outcome
@@ -401,10 +411,12 @@ fn finish(
     }
     let mut reports = reports?.into_iter();
     let page = reports.next();
-    print_files(dir, outcome.files.iter().cloned().chain(reports));
-    print_stderr_line(format!("record: {}", outcome.record_path.display()));
-    if let Some(page) = &page {
-        print_stderr_line(format!("report: {}", page.display()));
+    if !is_quiet {
+        print_files(dir, outcome.files.iter().cloned().chain(reports));
+        print_stderr_line(format!("record: {}", outcome.record_path.display()));
+        if let Some(page) = &page {
+            print_stderr_line(format!("report: {}", page.display()));
+        }
     }
     print_failure(record);
     Ok((stdout::exit_code(record), page))

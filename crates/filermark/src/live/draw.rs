@@ -33,6 +33,29 @@ impl ViewState {
         text.collect()
     }
 
+    /// One line about the last second, without colours: time since the run began, load point,
+    /// phase and time in it, rates.
+    pub fn second_line(&self, passed: Duration) -> String {
+        let phase = match self.stage {
+            CurrentStage::In(phase) => format!("{} {}", phase.name(), clock(self.in_phase(passed))),
+            _ => String::new(),
+        };
+        let all = self.facts.points.len();
+        let number = self.at.and_then(|at| self.facts.points.get(at));
+        let place = number.map_or_else(String::new, |p| format!("  {}/{all}", p.number));
+        let rate = self.rate(passed).map(|line| line.without_label());
+        let is_loaded = matches!(self.stage, CurrentStage::In(Phase::Warmup | Phase::Run));
+        let last = self.last.as_ref().filter(|_| is_loaded);
+        let open = last
+            .and_then(open_operations)
+            .map_or_else(String::new, |open| format!(", {open}"));
+        format!(
+            "{}{place} {phase}  {}{open}",
+            clock(passed),
+            rate.unwrap_or_default()
+        )
+    }
+
     fn title(&self, passed: Duration) -> Line {
         let facts = &self.facts;
         let mut line = Line::default();

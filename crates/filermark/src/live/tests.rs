@@ -104,6 +104,37 @@ const WIDE: Style = Style {
 };
 
 #[test]
+fn a_line_of_a_second_has_time_place_and_rates() {
+    let mut case = Scenario::of(testing::record(), |_| {});
+    let at = Duration::from_secs_f64;
+    case.begin(0.0, Some(1), Phase::Init, 0);
+    case.tasks(1_234, 64 << 20);
+    assert_eq!(
+        case.state.second_line(at(2.0)),
+        "0:02  1/12 INIT 0:02  1,234 objects, 64.0 MiB, 32.0 MiB/s"
+    );
+    case.begin(3.0, Some(1), Phase::Run, 30);
+    case.second(101, 0);
+    assert_eq!(
+        case.state.second_line(at(4.0)),
+        "0:04  1/12 RUN 0:01  101 of 100 op/s, 2.7 MiB/s, mean 0.29 ms, max 3.10 ms"
+    );
+    let silent = Interval {
+        open_count: 4,
+        open_age_max_ns: 18_500_000_000,
+        ..Interval::default()
+    };
+    for _ in 0..18 {
+        case.receive(0.0, &Progress::Second(&silent));
+    }
+    assert_eq!(
+        case.state.second_line(at(22.0)),
+        "0:22  1/12 RUN 0:19  server silent for 18 s; ends in 1:42; Ctrl-C ends, \
+         4 operations open, oldest 18 s"
+    );
+}
+
+#[test]
 fn a_silent_server_is_reported_and_run_does_not_pass_its_end() {
     let mut case = Scenario::of(testing::record(), |_| {});
     case.begin(0.0, Some(1), Phase::Run, 30);

@@ -143,6 +143,7 @@ fn heartbeats_and_the_console_are_kept() {
         .set("HEARTBEAT_S", 1)
         .set("WARMUP_TIME", 1)
         .set("NETMIST_LOGS", logs.display())
+        .args("--console 2014")
         .succeed();
     let record = ended.record();
     let beats = |phase| {
