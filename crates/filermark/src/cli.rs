@@ -7,6 +7,7 @@ mod agent;
 mod archive;
 mod compare;
 mod gates;
+mod history;
 mod hosts;
 mod import;
 mod live;
@@ -26,6 +27,10 @@ pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use filermark_cli_kit::output::OutputArgs;
 use filermark_server::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 pub use gates::{FailOnResult, GateArgs};
+pub use history::{
+    ExportFormat, ExportRunsArgs, ListRunsArgs, RecordsArgs, ShowRunArgs, TagArgs, TrendArgs,
+    TrendFormat,
+};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
 pub use live::{ConsoleArg, EventsArgs, LostArgs, ProgressArgs, ViewArgs};
@@ -141,6 +146,16 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare runs: faster, slower, or no difference shown
     Compare(CompareArgs),
+    /// List the runs whose records are in a directory
+    List(ListRunsArgs),
+    /// Show the summary of a run, with its tags and note
+    Show(ShowRunArgs),
+    /// Set tags and a note of runs
+    Tag(TagArgs),
+    /// Show a figure over runs of the same work, and where it changed
+    Trend(TrendArgs),
+    /// Write the load points of runs as a table: CSV or JSON lines
+    Export(ExportRunsArgs),
     /// Measure power and network traffic during runs; report efficiency
     #[cfg(feature = "energy")]
     Energy(crate::energy::EnergyArgs),

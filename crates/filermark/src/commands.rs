@@ -7,6 +7,7 @@ pub mod compare;
 pub mod demo;
 #[cfg(feature = "energy")]
 pub mod energy;
+pub mod history;
 pub mod import;
 pub mod install;
 pub mod keys;

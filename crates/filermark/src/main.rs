@@ -55,6 +55,11 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::import::import(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::List(args) => commands::history::list(&args),
+        Command::Show(args) => commands::history::show(&args),
+        Command::Tag(args) => commands::history::tag(&args),
+        Command::Trend(args) => commands::history::trend_over_runs(&args),
+        Command::Export(args) => commands::history::export(&args),
         #[cfg(feature = "energy")]
         Command::Energy(args) => commands::energy::energy(&args),
         Command::Subedit(args) => commands::subedit::subedit(&args),

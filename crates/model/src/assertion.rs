@@ -112,15 +112,8 @@ fn parse(text: &str) -> Result<Assertion, String> {
         .ok_or_else(|| format!("there is no comparison; {FORM}"))?;
     let (name, rest) = text.split_at(at);
     let (comparison, limit) = Comparison::split(rest);
-    let (name, point) = match name.trim().split_once('@') {
-        None => (name.trim(), None),
-        Some((name, number)) => (name.trim_end(), Some(point_number(number.trim())?)),
-    };
     let limit = limit.trim();
-    let figure = AssertedFigure::of_word(name, limit.ends_with('%'))?;
-    if figure == AssertedFigure::Ort && point.is_some() {
-        return Err("ort is a figure of the run, not of a load point: leave out @".to_owned());
-    }
+    let (figure, point) = figure_at(name, limit.ends_with('%'))?;
     Ok(Assertion {
         figure,
         comparison,
@@ -128,6 +121,22 @@ fn parse(text: &str) -> Result<Assertion, String> {
         point,
         text: text.to_owned(),
     })
+}
+
+/// A figure, and the number of its load point: `p99`, `mean@5`. `is_share`: errors in percent.
+///
+/// # Errors
+/// There is no such figure, or no such load point; the sentence says what to write.
+pub fn figure_at(text: &str, is_share: bool) -> Result<(AssertedFigure, Option<u32>), String> {
+    let (name, point) = match text.trim().split_once('@') {
+        None => (text.trim(), None),
+        Some((name, number)) => (name.trim_end(), Some(point_number(number.trim())?)),
+    };
+    let figure = AssertedFigure::of_word(name, is_share)?;
+    if figure == AssertedFigure::Ort && point.is_some() {
+        return Err("ort is a figure of the run, not of a load point: leave out @".to_owned());
+    }
+    Ok((figure, point))
 }
 
 fn point_number(text: &str) -> Result<u32, String> {
@@ -226,6 +235,17 @@ impl AssertedFigure {
             Self::Mean | Self::Max | Self::Percentile(_) | Self::Ort => {
                 "give a time with its unit: 500us, 5ms, 1s"
             }
+        }
+    }
+
+    /// Its unit: `op/s`, `MiB/s`, `ms`, `operations`, `percent`.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Ops => "op/s",
+            Self::Mib => "MiB/s",
+            Self::Errors => "operations",
+            Self::ErrorShare => "percent",
+            Self::Mean | Self::Max | Self::Percentile(_) | Self::Ort => "ms",
         }
     }
 

@@ -37,35 +37,44 @@ pub fn check(all: &Assertions, record: &RunRecord) -> Vec<AssertionResult> {
 /// Why a condition does not hold on a run; `None`: it holds.
 pub fn failure(assertion: &Assertion, record: &RunRecord) -> Option<String> {
     let figure = assertion.figure;
-    if figure == AssertedFigure::Ort {
-        return match record.ort_ms() {
-            None => Some("the run has no overall response time".to_owned()),
-            Some(value) if assertion.comparison.holds(value, assertion.limit) => None,
-            Some(value) => Some(format!("it was {}", figure.shown(value))),
-        };
-    }
-    let point = match point_of(assertion, record) {
-        Ok(point) => point,
-        Err(why) => return Some(why),
-    };
-    let number = point.load.number;
-    let Some(stats) = point.measured() else {
-        return Some(format!("load point {number} was not measured"));
-    };
-    match value(figure, stats) {
-        None => Some(format!(
-            "load point {number} has fewer than ten operations above this percentile"
-        )),
-        Some(value) if assertion.comparison.holds(value, assertion.limit) => None,
-        Some(value) => Some(format!(
+    match figure_of(figure, assertion.point, record) {
+        Err(why) => Some(why),
+        Ok((value, _)) if assertion.comparison.holds(value, assertion.limit) => None,
+        Ok((value, None)) => Some(format!("it was {}", figure.shown(value))),
+        Ok((value, Some(number))) => Some(format!(
             "it was {} at load point {number}",
             figure.shown(value)
         )),
     }
 }
 
-fn point_of<'a>(assertion: &Assertion, record: &'a RunRecord) -> Result<&'a PointRecord, String> {
-    match assertion.point {
+/// A figure of a run in its own unit, and the number of the load point that it is of: the one
+/// that is named, otherwise the one with the highest rate that counts.
+///
+/// # Errors
+/// The run does not have it; the sentence says why.
+pub fn figure_of(
+    figure: AssertedFigure,
+    point: Option<u32>,
+    record: &RunRecord,
+) -> Result<(f64, Option<u32>), String> {
+    if figure == AssertedFigure::Ort {
+        let ort_ms = record.ort_ms().map(|value| (value, None));
+        return ort_ms.ok_or_else(|| "the run has no overall response time".to_owned());
+    }
+    let point = point_of(point, record)?;
+    let number = point.load.number;
+    let stats = point
+        .measured()
+        .ok_or_else(|| format!("load point {number} was not measured"))?;
+    let value = value(figure, stats).map(|value| (value, Some(number)));
+    value.ok_or_else(|| {
+        format!("load point {number} has fewer than ten operations above this percentile")
+    })
+}
+
+fn point_of(point: Option<u32>, record: &RunRecord) -> Result<&PointRecord, String> {
+    match point {
         None => record
             .peak()
             .ok_or_else(|| "no load point counts".to_owned()),

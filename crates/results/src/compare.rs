@@ -25,8 +25,9 @@ mod work;
 pub use difference::{Difference, Judgement, Kind, signed};
 pub use point_validity::PointValidity;
 pub use points::{OpDifference, PointDifference};
+pub use student::two_sided;
 pub use verdict::Overall;
-pub use work::{FieldChange, Work};
+pub use work::{FieldChange, Work, work};
 
 use crate::classical::ClassicalResult;
 use crate::historical::Historical;

@@ -73,6 +73,7 @@ mod preflight;
 mod progress;
 mod quick;
 mod real;
+mod records;
 mod report;
 mod report_browser;
 mod results;

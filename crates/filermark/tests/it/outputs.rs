@@ -10,9 +10,9 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Subcommands that print nothing, or nothing before a signal ends them: the standard output of
+/// Subcommands that print nothing (`tag`), or nothing before a signal ends them: the standard output of
 /// `agent` is its link to the prime. The others print with the same function.
-const NOT_TRIED: [&str; 4] = ["agent", "serve", "clock", "help"];
+const NOT_TRIED: [&str; 5] = ["agent", "serve", "clock", "help", "tag"];
 
 /// Runs the program with its standard output on `/dev/full`, where writes fail; it has to fail
 /// with a message about that.
@@ -46,7 +46,7 @@ fn write_record(mut record: RunRecord, suffix: &str, dir: &Path) {
 }
 
 /// Subcommands that need no server.
-const ALONE: [&[&str]; 26] = [
+const ALONE: [&[&str]; 31] = [
     &["--version"],
     &["--help"],
     &["plan", "-r", "sfs_rc"],
@@ -66,6 +66,11 @@ const ALONE: [&[&str]; 26] = [
     &["report", "--json", "-d", ".", "mine.run.jsonl"],
     &["compare", "mine.run.jsonl", "other.run.jsonl"],
     &["compare", "-f", "json", "mine.run.jsonl", "other.run.jsonl"],
+    &["list", "."],
+    &["show", "mine.run.jsonl"],
+    &["trend", "-f", "json", "."],
+    &["export", "."],
+    &["export", "--long", "-f", "jsonl", "."],
     &["verify", "mine.run.jsonl"],
     &["verify", "--json", "mine.run.jsonl"],
     &["bundle", "-o", "mine.zip", "mine.run.jsonl"],

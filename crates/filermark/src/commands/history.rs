@@ -1,0 +1,234 @@
+//! `list`, `show`, `tag`, `trend` and `export`: records of many runs.
+
+use crate::cli::{
+    ExportFormat, ExportRunsArgs, ListRunsArgs, RecordsArgs, ShowRunArgs, TagArgs, TrendArgs,
+    TrendFormat,
+};
+use crate::refused::refused;
+use crate::stdout;
+use filermark_archive::kind::RECORDS;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{refuse_inputs, write_whole};
+use filermark_cli_kit::view::print_stderr_line;
+use filermark_history::export::{Shape, head, json_lines, lines};
+use filermark_history::{
+    Entry, TAG_FILE, TagFile, Tags, entry_json, find, list_text, trend, trend_csv, trend_json,
+    trend_text,
+};
+use filermark_model::assertion::figure_at;
+use filermark_results::{RunRecord, read_record};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The exit code of `--fail-on-change`.
+const CHANGED: u8 = 3;
+
+/// The records that are meant, by their start, and whether all could be read.
+struct Selection {
+    entries: Vec<Entry>,
+    is_whole: bool,
+}
+
+impl Selection {
+    /// Reads them one by one; what cannot be read is named on stderr.
+    fn of(args: &RecordsArgs) -> Result<Self, CommandError> {
+        for place in &args.places {
+            if !place.exists() {
+                let sentence = format!(
+                    "{}: there is no such file or directory; name records or directories",
+                    place.display()
+                );
+                return Err(CommandError::Usage(vec![sentence]));
+            }
+        }
+        let found = find(&args.places);
+        found.problems.iter().for_each(print_stderr_line);
+        let mut is_whole = found.problems.is_empty();
+        let mut tags = TagReader::default();
+        let filter = args.filter();
+        let mut entries = Vec::new();
+        for path in &found.records {
+            match read_record(path) {
+                Ok(record) => {
+                    let entry = Entry::of(path, &record, tags.of(path)?);
+                    entries.extend(Some(entry).filter(|entry| filter.holds(entry)));
+                }
+                Err(e) => {
+                    print_stderr_line(e);
+                    is_whole = false;
+                }
+            }
+        }
+        entries.sort_by(|a, b| (a.started, &a.record).cmp(&(b.started, &b.record)));
+        let surplus = entries
+            .len()
+            .saturating_sub(args.last.unwrap_or(u32::MAX) as usize);
+        entries.drain(..surplus);
+        Ok(Self { entries, is_whole })
+    }
+
+    /// Reads the record of an entry again: only one is in memory at a time.
+    fn record(entry: &Entry) -> Result<RunRecord, CommandError> {
+        read_record(Path::new(&entry.record)).map_err(CommandError::of)
+    }
+
+    /// Exit code 1 where a record could not be read.
+    fn code(&self) -> ExitCode {
+        ExitCode::from(u8::from(!self.is_whole))
+    }
+}
+
+/// The tags of each directory, read once.
+#[derive(Default)]
+struct TagReader(BTreeMap<PathBuf, TagFile>);
+
+impl TagReader {
+    fn of(&mut self, record: &Path) -> Result<Tags, CommandError> {
+        let dir = directory(record);
+        if !self.0.contains_key(&dir) {
+            let file = TagFile::read(&dir).map_err(CommandError::of)?;
+            self.0.insert(dir.clone(), file);
+        }
+        Ok(self
+            .0
+            .get(&dir)
+            .map_or_else(Tags::default, |file| file.of(record)))
+    }
+}
+
+fn directory(record: &Path) -> PathBuf {
+    let dir = record.parent().filter(|dir| !dir.as_os_str().is_empty());
+    dir.unwrap_or(Path::new(".")).to_owned()
+}
+
+/// Lists runs.
+pub fn list(args: &ListRunsArgs) -> CommandResult {
+    let selection = Selection::of(&args.records)?;
+    match args.json {
+        true => {
+            for entry in &selection.entries {
+                stdout::print(&format!("{}\n", entry_json(entry)));
+            }
+        }
+        false if selection.entries.is_empty() => print_stderr_line("no run was found"),
+        false => stdout::print(&list_text(&selection.entries, stdout::width())),
+    }
+    Ok(selection.code())
+}
+
+/// Prints the summary of a run, with its tags and note.
+pub fn show(args: &ShowRunArgs) -> CommandResult {
+    let path = &args.record;
+    let record = read_record(path).map_err(|e| refused(path, &RECORDS, e))?;
+    let tags = TagReader::default().of(path)?;
+    if args.output.json {
+        let mut summary = filermark_report::json_summary(&record);
+        summary["tags"] = tags.tags.iter().cloned().collect();
+        summary["note"] = tags.note.into();
+        stdout::print_json(&summary);
+        return Ok(ExitCode::SUCCESS);
+    }
+    stdout::print(&list_text(
+        &[Entry::of(path, &record, tags)],
+        stdout::width(),
+    ));
+    stdout::print("\n");
+    stdout::print_summary(&record, &args.output);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Changes tags and notes. The directory is locked meanwhile, so that no change of another
+/// process is lost.
+pub fn tag(args: &TagArgs) -> CommandResult {
+    if args.add.is_empty() && args.remove.is_empty() && args.note.is_none() {
+        let sentence = "nothing to change: give --add, --remove or --note";
+        return Err(CommandError::Usage(vec![sentence.into()]));
+    }
+    let added = args.add.iter().map(|tag| format!("+{tag}"));
+    let removed = args.remove.iter().map(|tag| format!("-{tag}"));
+    let changes: Vec<String> = added.chain(removed).collect();
+    let mut by_dir: BTreeMap<PathBuf, Vec<&PathBuf>> = BTreeMap::new();
+    for record in &args.records {
+        read_record(record).map_err(|e| refused(record, &RECORDS, e))?;
+        by_dir.entry(directory(record)).or_default().push(record);
+    }
+    for (dir, records) in by_dir {
+        let failed = |e: std::io::Error| {
+            CommandError::Failed(format!("{}: cannot be locked: {e}", dir.display()))
+        };
+        let lock = File::open(&dir).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        let mut file = TagFile::read(&dir).map_err(CommandError::of)?;
+        for record in records {
+            let changed = file.change(record, &changes, args.note.as_deref());
+            changed.map_err(|e| CommandError::Usage(vec![e.to_string()]))?;
+        }
+        let text = file.text();
+        write_whole(&dir.join(TAG_FILE), text.as_bytes()).map_err(CommandError::Failed)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a figure over runs of the same work.
+pub fn trend_over_runs(args: &TrendArgs) -> CommandResult {
+    let (figure, point) = figure_at(&args.figure, false)
+        .map_err(|why| CommandError::Usage(vec![format!("--figure: {why}")]))?;
+    let selection = Selection::of(&args.records)?;
+    let mut collector = trend(figure, point, &args.figure);
+    for entry in &selection.entries {
+        collector.add(entry.clone(), &Selection::record(entry)?);
+    }
+    let trend = collector.finish();
+    for left_out in &trend.left_out {
+        print_stderr_line(format!(
+            "{}: left out: {}",
+            left_out.record, left_out.reason
+        ));
+    }
+    match args.format {
+        TrendFormat::Json => stdout::print_json(&trend_json(&trend)),
+        TrendFormat::Csv => stdout::print(&trend_csv(&trend).map_err(CommandError::of)?),
+        TrendFormat::Text if trend.points.is_empty() => print_stderr_line("no run has the figure"),
+        TrendFormat::Text => stdout::print(&trend_text(&trend)),
+    }
+    if args.fail_on_change && !trend.changes.is_empty() {
+        return Ok(ExitCode::from(CHANGED));
+    }
+    Ok(selection.code())
+}
+
+/// Writes the load points of runs as a table.
+pub fn export(args: &ExportRunsArgs) -> CommandResult {
+    let selection = Selection::of(&args.records)?;
+    let inputs = selection
+        .entries
+        .iter()
+        .map(|entry| Path::new(&entry.record));
+    refuse_inputs(&args.output, &inputs.collect::<Vec<_>>())?;
+    let shape = match args.long {
+        true => Shape::Long,
+        false => Shape::Wide,
+    };
+    let to_stdout = args.output.as_os_str() == "-";
+    let mut text = match args.format {
+        ExportFormat::Csv => head(shape).map_err(CommandError::of)?,
+        ExportFormat::Jsonl => String::new(),
+    };
+    for entry in &selection.entries {
+        let record = Selection::record(entry)?;
+        text += &match args.format {
+            ExportFormat::Csv => lines(&record, shape).map_err(CommandError::of)?,
+            ExportFormat::Jsonl => json_lines(&record, shape),
+        };
+        if to_stdout {
+            stdout::print(&std::mem::take(&mut text));
+        }
+    }
+    match to_stdout {
+        true => stdout::print(&text),
+        false => write_whole(&args.output, text.as_bytes()).map_err(CommandError::Failed)?,
+    }
+    Ok(selection.code())
+}

@@ -1,0 +1,302 @@
+//! A figure over runs of the same work.
+
+use crate::change_points::{ChangePoint, change_points};
+use crate::entry::Entry;
+use filermark_model::assertion::AssertedFigure;
+use filermark_model::text::one_line;
+use filermark_results::assertion::figure_of;
+use filermark_results::compare::{Work, work};
+use filermark_results::record::RunHeader;
+use filermark_results::{RunRecord, Timestamp};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+/// Columns of the bars.
+const BAR_COLUMNS: usize = 24;
+
+/// A run in the trend.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrendPoint {
+    /// The run: `STARTED/SUFFIX`.
+    pub run_id: String,
+    /// The record's file.
+    pub record: String,
+    /// The suffix of the run.
+    pub suffix: String,
+    /// When the run began.
+    pub started: Timestamp,
+    /// The verdict with its qualifiers.
+    pub verdict: String,
+    /// The figure.
+    pub value: f64,
+}
+
+/// A run that is not in the trend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The record's file.
+    pub record: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A figure over runs.
+#[derive(Clone, Debug)]
+pub struct Trend {
+    figure: AssertedFigure,
+    /// The figure as it was asked for.
+    pub name: String,
+    /// The runs, by their start.
+    pub points: Vec<TrendPoint>,
+    /// Its changes; `at` counts the points from 0.
+    pub changes: Vec<ChangePoint>,
+    /// The other runs.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Collects a trend run by run, so that one record at a time is in memory.
+#[derive(Debug)]
+pub struct Collector {
+    figure: AssertedFigure,
+    point: Option<u32>,
+    name: String,
+    runs: Vec<(RunHeader, Entry, Result<f64, String>)>,
+}
+
+/// Begins a trend of a figure; `name`: as it was asked for.
+pub fn trend(figure: AssertedFigure, point: Option<u32>, name: &str) -> Collector {
+    Collector {
+        figure,
+        point,
+        name: name.to_owned(),
+        runs: Vec::new(),
+    }
+}
+
+impl Collector {
+    /// Adds a run.
+    pub fn add(&mut self, entry: Entry, record: &RunRecord) {
+        let value = match entry.is_valid {
+            true => figure_of(self.figure, self.point, record).map(|(value, _)| value),
+            false => Err("the run is INVALID".to_owned()),
+        };
+        self.runs.push((record.run.clone(), entry, value));
+    }
+
+    /// The trend of the work of the newest run.
+    pub fn finish(mut self) -> Trend {
+        self.runs.sort_by_key(|(_, entry, _)| entry.started);
+        let mut points = Vec::new();
+        let mut left_out = Vec::new();
+        let newest = self.runs.iter().rfind(|(.., value)| value.is_ok());
+        let newest = newest.map(|(header, entry, _)| (header.clone(), entry.targets.clone()));
+        for (header, entry, value) in self.runs {
+            let reason = match (&newest, value) {
+                (_, Err(why)) => why,
+                (Some(newest), Ok(value)) => match other_than(newest, (&header, &entry)) {
+                    Some(reason) => reason,
+                    None => {
+                        points.push(TrendPoint::of(&entry, value));
+                        continue;
+                    }
+                },
+                // There is a newest run as soon as one has the figure.
+                (None, Ok(_)) => continue,
+            };
+            left_out.push(LeftOut {
+                record: entry.record,
+                reason,
+            });
+        }
+        let series: Vec<f64> = points.iter().map(|p| p.value).collect();
+        Trend {
+            figure: self.figure,
+            name: self.name,
+            changes: change_points(&series),
+            points,
+            left_out,
+        }
+    }
+}
+
+impl TrendPoint {
+    fn of(entry: &Entry, value: f64) -> Self {
+        Self {
+            run_id: entry.run_id.clone(),
+            record: entry.record.clone(),
+            suffix: entry.suffix.clone(),
+            started: entry.started,
+            verdict: entry.verdict.clone(),
+            value,
+        }
+    }
+}
+
+/// Why a run does not belong to the newest one, of which the plan and the targets are given.
+fn other_than(newest: &(RunHeader, Vec<String>), run: (&RunHeader, &Entry)) -> Option<String> {
+    if run.1.targets != newest.1 {
+        let target = run.1.targets.first().map_or("none", String::as_str);
+        return Some(format!("another target than the newest run: {target}"));
+    }
+    let (verdict, _, fields) = work(&newest.0, run.0);
+    (verdict == Work::Different).then(|| {
+        let names: Vec<&str> = fields.iter().take(3).map(|f| &*f.name).collect();
+        format!("other work than the newest run: {}", names.join(", "))
+    })
+}
+
+/// The trend as JSON: `crates/history/schema/trend-v1.json`.
+pub fn trend_json(trend: &Trend) -> Value {
+    json!({
+        "format": FORMAT,
+        "figure": trend.name,
+        "unit": trend.figure.unit(),
+        "notice": filermark_model::NOT_A_SPEC_RESULT,
+        "points": trend.points,
+        "changes": trend.changes,
+        "left_out": trend.left_out,
+    })
+}
+
+/// The trend as CSV (RFC 4180): a line per run.
+///
+/// # Errors
+/// The writer fails; into memory it does not.
+pub fn trend_csv(trend: &Trend) -> Result<String, csv::Error> {
+    let mut writer = crate::export::writer();
+    writer.write_record([
+        "run_id",
+        "record",
+        "suffix",
+        "started",
+        "verdict",
+        "figure",
+        "value",
+        "is_change",
+    ])?;
+    for (at, point) in trend.points.iter().enumerate() {
+        let is_change = trend.changes.iter().any(|c| c.at == at);
+        writer.write_record([
+            &crate::export::cell(&point.run_id),
+            &crate::export::cell(&point.record),
+            &crate::export::cell(&point.suffix),
+            &point.started.to_string(),
+            &point.verdict,
+            &trend.name,
+            &point.value.to_string(),
+            &is_change.to_string(),
+        ])?;
+    }
+    crate::export::text(writer)
+}
+
+/// The trend for people: a line per run with a bar, then the changes.
+pub fn trend_text(trend: &Trend) -> String {
+    let mut out = String::new();
+    let largest = trend.points.iter().map(|p| p.value).fold(0.0, f64::max);
+    for (at, point) in trend.points.iter().enumerate() {
+        let share = if largest > 0.0 {
+            point.value / largest
+        } else {
+            0.0
+        };
+        let bar = "#".repeat((share * BAR_COLUMNS as f64).round() as usize);
+        let mark = match trend.changes.iter().any(|c| c.at == at) {
+            true => '*',
+            false => ' ',
+        };
+        let started = point.started.to_string();
+        let suffix: String = one_line(&point.suffix).chars().take(14).collect();
+        let _ = writeln!(
+            out,
+            "{mark}{} {suffix:<14} {:>18} {bar}",
+            started.get(..16).unwrap_or(&started).replace('T', " "),
+            trend.figure.shown(point.value),
+        );
+    }
+    for change in &trend.changes {
+        let suffix = trend.points.get(change.at).map_or("", |p| &p.suffix);
+        let percent = change
+            .change_pcnt
+            .map_or(String::new(), |p| format!(" ({p:+.1} %)"));
+        let _ = writeln!(
+            out,
+            "change at {}: {} before, {} since{percent}",
+            one_line(suffix),
+            trend.figure.shown(change.mean_before),
+            trend.figure.shown(change.mean_after),
+        );
+    }
+    let count = trend.points.len();
+    if trend.changes.is_empty() && count > 0 {
+        let _ = writeln!(
+            out,
+            "{}",
+            match count < 4 {
+                true => format!("no change can be found in fewer than 4 runs; here are {count}"),
+                false => format!("no change found in {count} runs"),
+            }
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tags::Tags;
+    use filermark_model::assertion::figure_at;
+    use filermark_results::testing::compare::Simulated;
+    use std::path::Path;
+
+    fn collected(change: impl Fn(usize, &mut RunRecord)) -> Trend {
+        let (figure, point) = figure_at("mean@1", false).expect("a figure");
+        let mut all = trend(figure, point, "mean@1");
+        // The order in which files are found is not that of time.
+        for number in (0..6).rev() {
+            let mut record = Simulated::default().run(&format!("r{number}"), number as u64);
+            record.run.started = Timestamp::from_unix_seconds(1e9 + number as f64);
+            change(number, &mut record);
+            let path = format!("r{number}.run.jsonl");
+            all.add(
+                Entry::of(Path::new(&path), &record, Tags::default()),
+                &record,
+            );
+        }
+        all.finish()
+    }
+
+    #[test]
+    fn runs_of_the_same_work_are_in_the_order_of_time() {
+        let trend = collected(|number, record| match number {
+            1 => record.run.plan.seed += 1,
+            2 => record.points.clear(),
+            3 => record.run.plan.clients[0].mounts[0].host = "other".into(),
+            _ => {}
+        });
+        let suffixes: Vec<_> = trend.points.iter().map(|p| p.suffix.as_str()).collect();
+        assert_eq!(suffixes, ["r0", "r4", "r5"]);
+        let reasons: Vec<_> = trend.left_out.iter().map(|l| l.reason.as_str()).collect();
+        assert!(reasons[0].contains("other work"), "{reasons:?}");
+        assert!(reasons[1].contains("INVALID"), "{reasons:?}");
+        assert!(reasons[2].contains("another target"), "{reasons:?}");
+        assert!(trend_text(&trend).contains("fewer than 4 runs"));
+        crate::entry::check_schema(include_str!("../schema/trend-v1.json"), &trend_json(&trend));
+        let csv = trend_csv(&trend).expect("CSV");
+        assert_eq!(csv.lines().count(), 4, "{csv}");
+        assert!(
+            csv.lines().nth(1).is_some_and(|l| l.ends_with(",false")),
+            "{csv}"
+        );
+    }
+
+    #[test]
+    fn a_trend_of_nothing_is_empty() {
+        let trend = collected(|_, record| record.points.clear());
+        assert_eq!((trend.points.len(), trend.left_out.len()), (0, 6));
+        assert_eq!(trend_text(&trend), "");
+    }
+}
