@@ -80,7 +80,7 @@ impl Library {
     /// It is not there; what to install.
     pub fn open() -> Result<Self, String> {
         static OPENED: OnceLock<Result<Functions, String>> = OnceLock::new();
-        let opened = OPENED.get_or_init(|| open(&NAMES));
+        let opened = OPENED.get_or_init(|| open(&NAMES, cfg!(target_feature = "crt-static")));
         opened.as_ref().map(Self).map_err(String::clone)
     }
 
@@ -197,8 +197,17 @@ impl Library {
     }
 }
 
-/// Opens the first of these libraries that is there.
-fn open(names: &[&str]) -> Result<Functions, String> {
+/// Opens the first of these libraries that is there. A static program opens none: the library
+/// would bring a second C library with it.
+fn open(names: &[&str], is_static: bool) -> Result<Functions, String> {
+    if is_static {
+        return Err(
+            "this is the static program of Filermark, which cannot open the system's GSS-API \
+             library: for Kerberos use the .deb, the .rpm or a build from source; NTLM with a \
+             password works here"
+                .into(),
+        );
+    }
     let mut reasons = Vec::new();
     for name in names {
         match Functions::load(name) {
@@ -244,9 +253,15 @@ mod tests {
 
     #[test]
     fn a_missing_library_is_an_error_with_the_package_to_install() {
-        let message = open(&["libno-such-thing.so.9"]).expect_err("missing");
+        let message = open(&["libno-such-thing.so.9"], false).expect_err("missing");
         assert!(message.contains("libno-such-thing.so.9"), "{message}");
         assert!(message.contains("install libgssapi-krb5-2"), "{message}");
+    }
+
+    #[test]
+    fn the_static_program_names_what_to_use_instead() {
+        let message = open(&NAMES, true).expect_err("static");
+        assert!(message.contains("use the .deb, the .rpm"), "{message}");
     }
 
     #[test]
