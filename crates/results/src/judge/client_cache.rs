@@ -174,8 +174,11 @@ fn whose(reads: &ClientReads) -> String {
         0 | 1 => String::new(),
         n => format!(" and {} more", n - 1),
     };
-    let file_system = &reads.file_system;
-    format!("client {}, {mount}{others} ({file_system})", reads.client)
+    let file_system = match reads.file_system.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", reads.file_system),
+    };
+    format!("client {}, {mount}{others}{file_system}", reads.client)
 }
 
 fn more(all: usize, named: usize) -> String {
