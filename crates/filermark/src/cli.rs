@@ -15,6 +15,7 @@ mod preflight;
 mod quick;
 pub mod report;
 mod subedit;
+mod watch;
 mod workload;
 
 use crate::energy::{CompanionArgs, EXAMPLE, RUN_EXAMPLE};
@@ -28,7 +29,7 @@ use filermark_server::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, U
 pub use gates::{FailOnResult, GateArgs};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
-pub use live::{EventsArgs, LostArgs};
+pub use live::{EventsArgs, LostArgs, MetricsArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
 pub use quick::QuickArgs;
@@ -37,6 +38,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 pub use subedit::SubeditArgs;
+pub use watch::WatchArgs;
 pub use workload::{
     CheckArgs, ExportArgs, FromNfsstatArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand,
 };
@@ -115,6 +117,8 @@ pub enum Command {
     /// Find the highest load that holds, then run the load sweep up to it
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(RunArgs),
+    /// Follow a run in another terminal, by the file of its events
+    Watch(WatchArgs),
     /// Measure mounted file systems with netmist's flags and token file
     Netmist(NetmistArgs),
     /// Serve an in-memory file system over NFSv2 and NFSv3

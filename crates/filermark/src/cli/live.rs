@@ -2,8 +2,10 @@
 //! client means.
 
 use crate::events::Target;
+use crate::http::Listen;
 use clap::{Args, ValueEnum};
 use filermark_config::Sources;
+use std::path::PathBuf;
 
 /// Where events go.
 #[derive(Clone, Debug, Default, Args)]
@@ -11,6 +13,20 @@ pub struct EventsArgs {
     /// Write events as JSON lines to a file or FIFO; '-': standard output
     #[arg(long, value_name = "FILE", value_parser = Target::parse)]
     pub events: Option<Target>,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
+}
+
+/// Where metrics can be read.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MetricsArgs {
+    /// Offer metrics over HTTP for Prometheus: a port of 127.0.0.1, or an address
+    /// and a port, which needs a token
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = Listen::parse)]
+    pub metrics: Option<Listen>,
+    /// The token that reads the metrics [default: FILERMARK_METRICS_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "metrics")]
+    pub metrics_token_file: Option<PathBuf>,
 }
 
 /// What a lost client means.
