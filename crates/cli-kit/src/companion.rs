@@ -19,6 +19,11 @@ pub trait Companion {
     /// `stop` was raised.
     fn before_load(&self, stop: &StopFlag) -> Result<(), CommandError>;
 
+    /// Power at this moment.
+    fn power(&self) -> Power {
+        Power::default()
+    }
+
     /// Its present state.
     fn status(&self) -> Box<dyn Status>;
 
@@ -27,6 +32,15 @@ pub trait Companion {
 
     /// Ends it with the run.
     fn end(self: Box<Self>) -> Box<dyn Ended>;
+}
+
+/// Power at one moment, in watts; `None`: it is not measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Power {
+    /// The storage under test.
+    pub power_w: Option<f64>,
+    /// The clients.
+    pub client_power_w: Option<f64>,
 }
 
 /// The state of a [`Companion`] at one moment.

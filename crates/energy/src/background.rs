@@ -3,7 +3,7 @@
 use crate::live::CollectionStatus;
 use crate::merge::{merge_into, run_of};
 use crate::reduce::{Outputs, print_text};
-use filermark_cli_kit::companion::{Companion, Ended, Status};
+use filermark_cli_kit::companion::{Companion, Ended, Power, Status};
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::view::print_stderr_line;
 use filermark_energy_data::merge::MergeOptions;
@@ -107,6 +107,14 @@ impl Companion for BackgroundCollection {
             std::thread::sleep(POLL.min(self.idle.saturating_sub(began.elapsed())));
         }
         Ok(())
+    }
+
+    fn power(&self) -> Power {
+        let now = self.collecting.snapshot();
+        Power {
+            power_w: now.power_w,
+            client_power_w: now.client_power_w,
+        }
     }
 
     fn status(&self) -> Box<dyn Status> {

@@ -16,6 +16,7 @@ mod preflight;
 mod quick;
 pub mod report;
 mod subedit;
+mod watch;
 mod workload;
 
 use crate::energy::{CompanionArgs, EXAMPLE, RUN_EXAMPLE};
@@ -33,7 +34,7 @@ pub use history::{
 };
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
-pub use live::{ConsoleArg, EventsArgs, LostArgs, ProgressArgs, ViewArgs};
+pub use live::{ConsoleArg, EventsArgs, LostArgs, MetricsArgs, ProgressArgs, ViewArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
 pub use quick::QuickArgs;
@@ -42,6 +43,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 pub use subedit::SubeditArgs;
+pub use watch::WatchArgs;
 pub use workload::{
     CheckArgs, ExportArgs, FromNfsstatArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand,
 };
@@ -120,6 +122,8 @@ pub enum Command {
     /// Find the highest load that holds, then run the load sweep up to it
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(RunArgs),
+    /// Follow a run in another terminal, by the file of its events
+    Watch(WatchArgs),
     /// Measure mounted file systems with netmist's flags and token file
     Netmist(NetmistArgs),
     /// Serve an in-memory file system over NFSv2 and NFSv3

@@ -25,4 +25,5 @@ pub mod stop;
 pub mod subedit;
 pub mod validate;
 pub mod verify;
+pub mod watch;
 pub mod workload;

@@ -1,25 +1,24 @@
 //! The events of a run for other programs (`--events`): the contents of the live view, as JSON
 //! lines with a published schema.
 //!
-//! [`Events`] makes them from a run's progress, [`event`] declares them, `sink` writes them. This
-//! must not delay or end a run.
+//! [`Events`] makes them from a run's progress with `make`, [`event`] declares them, `sink` writes
+//! them, and the metrics (`--metrics`) count them. This must not delay or end a run.
 
 mod event;
+mod make;
 mod sink;
 #[cfg(test)]
 mod tests;
 
 use crate::live::Facts;
-use event::{
-    Ending, Event, Figures, Line, PointEnded, PointWanted, RunBegan, RunEnded, SCHEMA_VERSION,
-    Second,
-};
-use filermark_model::stats::{Interval, PointStats};
+use crate::metrics::Metrics;
+use event::{Ending, SCHEMA_VERSION};
+pub use event::{Event, Line, PointEnded, PointWanted, RunBegan, RunEnded, Second, read_line};
+use filermark_cli_kit::companion::Power;
+use filermark_model::stats::PointStats;
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
 use filermark_prime::Progress;
-use filermark_results::{
-    Heartbeat, Outcome, Phase, PointRecord, RunRecord, ScriptRecord, ScriptStatus, Verdict,
-};
+use filermark_results::{Outcome, Phase, PointRecord, RunRecord, Verdict};
 use sink::EventWriter;
 pub use sink::Target;
 use std::path::{Path, PathBuf};
@@ -27,10 +26,14 @@ use std::time::{Duration, Instant};
 
 /// Shortest interval of `tasks` events.
 const TASKS_EVERY: Duration = Duration::from_secs(1);
+/// Shortest interval of `power` events.
+const POWER_EVERY: Duration = Duration::from_secs(1);
 
 /// Writes the progress as events.
 pub struct Events {
-    sink: EventWriter,
+    /// `None`: events go to the metrics only.
+    sink: Option<EventWriter>,
+    metrics: Option<Metrics>,
     facts: Facts,
     seq: u64,
     began: Instant,
@@ -40,6 +43,7 @@ pub struct Events {
     /// Sums of tasks that were not written yet, and when the last ones were written.
     tasks: Option<(u64, u64)>,
     tasks_written: Option<Instant>,
+    power_written: Option<Instant>,
 }
 
 /// How a run ended, for the last event.
@@ -57,13 +61,18 @@ pub struct RunEnd<'a> {
 }
 
 impl Events {
-    /// Opens the output.
+    /// Opens the output; the events also go to the metrics.
     ///
     /// # Errors
     /// It cannot be opened, or has no reader.
-    pub fn open(target: &Target, facts: Facts) -> Result<Self, String> {
+    pub fn open(
+        target: Option<&Target>,
+        metrics: Option<Metrics>,
+        facts: Facts,
+    ) -> Result<Self, String> {
         Ok(Self {
-            sink: EventWriter::open(target)?,
+            sink: target.map(EventWriter::open).transpose()?,
+            metrics,
             facts,
             seq: 0,
             began: Instant::now(),
@@ -71,40 +80,62 @@ impl Events {
             phase: None,
             tasks: None,
             tasks_written: None,
+            power_written: None,
         })
     }
 
     /// The first event.
     pub fn begin(&mut self, plan: &RunPlan, suffix: &str, record_path: &Path) {
-        let wanted =
-            |(fact, point): (&crate::live::PointFacts, &filermark_model::LoadPoint)| PointWanted {
-                point: fact.number,
-                name: fact.name.clone(),
-                requested_ops_per_sec: fact.requested_ops_per_sec,
-                proc_count: plan.proc_count_at(*point),
-            };
-        let points = self.facts.points.iter().zip(&plan.points).map(wanted);
         let began = RunBegan {
             schema: SCHEMA_VERSION,
-            program: "filermark",
-            version: env!("CARGO_PKG_VERSION"),
-            notice: NOT_A_SPEC_RESULT,
+            program: "filermark".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            notice: NOT_A_SPEC_RESULT.into(),
             suffix: suffix.to_owned(),
             benchmark: plan.benchmark.name.clone(),
             benchmark_version: plan.benchmark.version,
             fingerprint: filermark_results::fingerprint(plan),
             client_count: plan.clients.len(),
             proc_count: plan.proc_count(),
-            points: points.collect(),
+            points: self.points_wanted(plan),
             warmup_seconds: plan.phases.warmup.as_secs_f64(),
             run_seconds: plan.phases.runtime.as_secs_f64(),
             run_max_seconds: self
                 .facts
                 .run_is_open
                 .then(|| plan.phases.longest_run().as_secs_f64()),
+            keep: self.facts.keep,
+            reuse: self.facts.reuse,
+            blocks: self.facts.blocks,
+            close_max_seconds: self.facts.close_max.as_secs_f64(),
             record_path: shown(record_path),
         };
         self.write(&Event::RunBegan(began));
+    }
+
+    fn points_wanted(&self, plan: &RunPlan) -> Vec<PointWanted> {
+        let points = self.facts.points.iter().zip(&plan.points);
+        let wanted = points.map(|(fact, point)| make::wanted(fact, plan.proc_count_at(*point)));
+        wanted.collect()
+    }
+
+    /// Power, where it is measured: once a second at most; `power` is called only then.
+    pub fn beside(&mut self, power: impl FnOnce() -> Power) {
+        let written = self.power_written;
+        if written.is_some_and(|last| last.elapsed() < POWER_EVERY) {
+            return;
+        }
+        self.power_written = Some(Instant::now());
+        let Power {
+            power_w,
+            client_power_w,
+        } = power();
+        if power_w.is_some() || client_power_w.is_some() {
+            self.write(&Event::Power {
+                power_w,
+                client_power_w,
+            });
+        }
     }
 
     /// Handles one step of the run.
@@ -127,6 +158,9 @@ impl Events {
             self.point = point.map(|p| p.number);
             self.phase = Some(*phase);
             self.tasks_written = None;
+        }
+        if let Progress::SearchEnded(plan) = progress {
+            self.facts = Facts::of(plan, &self.facts.suffix);
         }
         if let Some(event) = self.event(progress) {
             self.write(&event);
@@ -160,7 +194,7 @@ impl Events {
                 phase: *phase,
                 expected_seconds: expected.map(|e| e.as_secs_f64()),
             },
-            Progress::Second(second) => Event::Second(self.second(second)?),
+            Progress::Second(second) => Event::Second(make::second(self.point?, second)),
             Progress::Percent {
                 point,
                 phase,
@@ -170,8 +204,8 @@ impl Events {
                 phase: *phase,
                 over_percent: *percent,
             },
-            Progress::Heartbeat(beat) => heartbeat(beat),
-            Progress::Script(script) => script_ended(script),
+            Progress::Heartbeat(beat) => make::heartbeat(beat),
+            Progress::Script(script) => make::script_ended(script),
             Progress::PointEnded(_, point) => Event::PointEnded(Box::new(self.point_ended(point))),
             Progress::Remark(message) => Event::Remark {
                 message: (*message).to_owned(),
@@ -179,26 +213,10 @@ impl Events {
             Progress::SearchTried(_, tried) => Event::Remark {
                 message: filermark_report::search_line(tried, false),
             },
-            Progress::SearchEnded(_) | Progress::Tasks { .. } | Progress::Host(_) => return None,
-        })
-    }
-
-    fn second(&self, second: &Interval) -> Option<Second> {
-        let measured = second.success_count > 0;
-        Some(Second {
-            point: self.point?,
-            // Seconds of WARMUP may arrive when RUN has begun.
-            phase: match second.second {
-                0.. => Phase::Run,
-                _ => Phase::Warmup,
+            Progress::SearchEnded(plan) => Event::PointsPlanned {
+                points: self.points_wanted(plan),
             },
-            second: second.second,
-            success_count: second.success_count,
-            error_count: second.error_count,
-            read_bytes: second.read_bytes,
-            written_bytes: second.written_bytes,
-            service_mean_ms: measured.then(|| second.service_mean_ns() / 1e6),
-            response_max_ms: measured.then(|| second.response_max_ns as f64 / 1e6),
+            Progress::Tasks { .. } | Progress::Host(_) => return None,
         })
     }
 
@@ -208,10 +226,10 @@ impl Events {
         PointEnded {
             point: point.load.number,
             name: fact.map_or_else(String::new, |f| f.name.clone()),
-            verdict: point.word(),
+            verdict: point.word().into(),
             reason: point.failure().map(str::to_owned),
             requested_ops_per_sec: fact.and_then(|f| f.requested_ops_per_sec),
-            figures: point.measured().map(figures),
+            figures: point.measured().map(make::figures),
             findings: point.findings.clone(),
         }
     }
@@ -244,7 +262,7 @@ impl Events {
             outcome,
             reason,
             exit_code: end.exit_code,
-            verdict: verdict.as_ref().map(Verdict::label),
+            verdict: verdict.as_ref().map(|v| Verdict::label(v).into()),
             verdict_reasons: verdict.map_or(Vec::new(), |v| v.reasons().to_vec()),
             peak_ops_per_sec: peak
                 .and_then(PointRecord::measured)
@@ -254,18 +272,22 @@ impl Events {
             record_path: end.record_path.map(shown),
             report_path: end.report_path.as_deref().map(shown),
         }));
-        self.sink.close()
+        self.sink.map_or(Ok(None), EventWriter::close)
     }
 
     /// The error of the output, once.
     pub fn take_write_error(&mut self) -> Option<String> {
-        self.sink.take_write_error()
+        self.sink.as_mut()?.take_write_error()
     }
 
     fn write(&mut self, event: &Event) {
+        if let Some(metrics) = &self.metrics {
+            metrics.receive(event);
+        }
+        let Some(sink) = &self.sink else { return };
         if let Some(line) = line(event, self.seq, jiff::Timestamp::now()) {
             self.seq += 1;
-            self.sink.push(line, event.is_passing());
+            sink.push(line, event.is_passing());
         }
     }
 }
@@ -277,62 +299,10 @@ fn shown(path: &Path) -> String {
 /// An event as a line; `None`: it cannot be encoded as JSON.
 fn line(event: &Event, seq: u64, at: jiff::Timestamp) -> Option<String> {
     let line = Line {
-        kind: event.kind(),
         at: format!("{at:.3}"),
         seq,
         event,
     };
     let text = serde_json::to_string(&line).ok()?;
     Some(text + "\n")
-}
-
-fn heartbeat(beat: &Heartbeat) -> Event {
-    let rates = &beat.ops_per_sec;
-    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    Event::Heartbeat {
-        point: beat.point,
-        phase: beat.phase,
-        seconds: beat.seconds,
-        proc_count: rates.len(),
-        total_ops_per_sec: beat.total_ops_per_sec(),
-        slowest_ops_per_sec: if rates.is_empty() { 0.0 } else { least },
-        fastest_ops_per_sec: rates.iter().copied().fold(0.0, f64::max),
-    }
-}
-
-fn script_ended(script: &ScriptRecord) -> Event {
-    let (exit_code, reason) = match &script.status {
-        ScriptStatus::Exited { code } => (Some(*code), None),
-        ScriptStatus::Stopped { code } => (*code, None),
-        ScriptStatus::Failed { reason } => (None, Some(reason.clone())),
-    };
-    Event::Script {
-        script: script.script.clone(),
-        argument: script.argument.clone(),
-        point: script.point,
-        ok: script.status.is_ok(),
-        exit_code,
-        reason,
-        seconds: script.seconds,
-    }
-}
-
-fn figures(stats: &PointStats) -> Figures {
-    let (service, response) = (stats.service(), stats.response());
-    let sum = |bytes: fn(&filermark_model::OpStats) -> u64| {
-        stats.ops.iter().map(bytes).fold(0, u64::saturating_add)
-    };
-    Figures {
-        achieved_ops_per_sec: stats.achieved_ops_per_sec(),
-        window_seconds: stats.window_ns as f64 / 1e9,
-        success_count: stats.success_count(),
-        error_count: stats.error_count(),
-        read_bytes: sum(|op| op.read_bytes),
-        written_bytes: sum(|op| op.written_bytes),
-        service_mean_ms: service.mean_ns() / 1e6,
-        service_p99_ms: service.percentile_ns(99.0) as f64 / 1e6,
-        response_mean_ms: response.mean_ns() / 1e6,
-        response_p99_ms: response.percentile_ns(99.0) as f64 / 1e6,
-        response_at_least: response.at_least_names(),
-    }
 }

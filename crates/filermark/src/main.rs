@@ -15,13 +15,16 @@ mod events;
 mod gates;
 mod historical;
 mod host_table;
+mod http;
 mod live;
 mod log_copy;
+mod metrics;
 mod outputs;
 mod progress;
 mod refused;
 mod resolve_args;
 mod stdout;
+mod watch;
 // The pages advise commands of `energy`, too.
 #[cfg(all(test, feature = "energy"))]
 mod tests;
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Command::Validate(args) => commands::validate::validate(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Search(args) => commands::run::search(&args),
+        Command::Watch(args) => commands::watch::watch(&args),
         Command::Serve(args) => commands::serve::serve(&args),
         Command::Keys(args) => commands::keys::keys(&args),
         Command::Install(args) => commands::install::install(&args),

@@ -4,7 +4,7 @@
 
 use crate::cli::ViewArgs;
 use crate::console::Console;
-use crate::live::{self, Facts, RunContent, ViewState};
+use crate::live::{self, Facts, PointFacts, PointState, RunContent, ViewState};
 use crate::log_copy::LogCopy;
 use filermark_cli_kit::companion::Status;
 use filermark_cli_kit::output::colour_wanted;
@@ -105,14 +105,28 @@ impl ProgressReporter {
         }
     }
 
+    /// For a run that began so long ago; its steps come with their own times.
+    pub fn attach(facts: Facts, style: ProgressStyle, begun_before: Duration) -> Self {
+        let mut reporter = Self::new(facts, style, None, LogCopy::default());
+        if let Some(view) = &mut reporter.view {
+            view.change(|run, _| run.begun_before(begun_before));
+        }
+        reporter
+    }
+
     /// Handles one step of the run.
     pub fn on_progress(&mut self, progress: &Progress<'_>) {
+        self.on_progress_at(progress, None);
+    }
+
+    /// Handles one step; `at` is its time since the run began, `None`: now.
+    pub fn on_progress_at(&mut self, progress: &Progress<'_>, at: Option<Duration>) {
         if let Some(console) = &mut self.console {
             let text = console.on_progress(progress, Timestamp::now());
             self.text(&text, &text);
         }
         if let Some(view) = &self.view {
-            view.change(|run, passed| run.on_progress(progress, passed));
+            view.change(|run, passed| run.on_progress(progress, at.unwrap_or(passed)));
         }
         if let Some(seconds) = &mut self.seconds
             && let Some(line) = seconds.on_progress(progress, Instant::now())
@@ -168,6 +182,22 @@ impl ProgressReporter {
             }
             _ => {}
         }
+    }
+
+    /// The load points of the sweep, after a search.
+    pub fn set_points(&mut self, points: Vec<PointFacts>) {
+        self.point_count = points.len();
+        if let Some(view) = &self.view {
+            view.change(|run, _| run.set_points(points));
+        }
+    }
+
+    /// Handles the end of a load point without its record; `line` describes it.
+    pub fn end_point(&mut self, number: u32, state: PointState, at: Duration, line: &str) {
+        if let Some(view) = &self.view {
+            view.change(|run, _| run.end_point(number, state, at));
+        }
+        self.line(line);
     }
 
     /// Shows the energy data if that is due; `status` is called only then.

@@ -2,8 +2,10 @@
 //! what a lost client means.
 
 use crate::events::Target;
+use crate::http::Listen;
 use clap::{Args, ValueEnum};
 use filermark_config::Sources;
+use std::path::PathBuf;
 
 /// How progress is shown on stderr.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -30,6 +32,8 @@ pub struct EventsArgs {
     /// Write events as JSON lines to a file or FIFO; '-': standard output
     #[arg(long = "events", value_name = "FILE", value_parser = Target::parse)]
     pub target: Option<Target>,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 }
 
 /// How progress is shown, and where events go.
@@ -39,6 +43,18 @@ pub struct ProgressArgs {
     pub view: ViewArgs,
     #[command(flatten)]
     pub events: EventsArgs,
+}
+
+/// Where metrics can be read.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MetricsArgs {
+    /// Offer metrics over HTTP for Prometheus: a port of 127.0.0.1, or an address
+    /// and a port, which needs a token
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = Listen::parse)]
+    pub metrics: Option<Listen>,
+    /// The token that reads the metrics [default: FILERMARK_METRICS_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "metrics")]
+    pub metrics_token_file: Option<PathBuf>,
 }
 
 /// What a lost client means.

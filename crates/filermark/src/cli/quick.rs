@@ -1,6 +1,6 @@
 //! Options of `quick`.
 
-use super::{OutputArgs, VerboseArgs, ViewArgs};
+use super::{MetricsArgs, OutputArgs, VerboseArgs, ViewArgs};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub struct QuickArgs {
     pub options: Vec<String>,
     #[command(flatten)]
     pub view: ViewArgs,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

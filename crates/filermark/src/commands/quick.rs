@@ -8,6 +8,7 @@ mod target;
 
 use super::run::measure;
 use crate::cli::QuickArgs;
+use crate::metrics::{Metrics, MetricsServer};
 use crate::resolve_args::{guarded_resolve, init_tracing};
 use crate::stdout;
 use filermark_cli_kit::exit::{CommandError, CommandResult, NOTHING_COUNTS};
@@ -97,6 +98,8 @@ struct Course<'a> {
     free_bytes: Option<u64>,
     end: Instant,
     overhead_s: f64,
+    /// One for all parts.
+    server: Option<MetricsServer>,
 }
 
 impl<'a> Course<'a> {
@@ -124,9 +127,14 @@ impl<'a> Course<'a> {
             free_bytes,
             end: Instant::now() + args.time,
             overhead_s: OVERHEAD_S,
+            server: MetricsServer::start(&args.metrics)?,
         };
         course.mib()?;
         Ok(course)
+    }
+
+    fn metrics(&self) -> Option<Metrics> {
+        self.server.as_ref().map(MetricsServer::metrics)
     }
 
     /// Prints a line of progress, unless `--quiet` was given.
@@ -209,7 +217,13 @@ impl<'a> Course<'a> {
             self.write(folder, &format!("{name}-{}", part.name()), files)?;
         }
         let resolved = self.resolve(part, files)?;
-        let outcome = measure(resolved, self.args.view, self.args.output.no_color)?;
+        let measured = measure(
+            resolved,
+            self.args.view,
+            self.args.output.no_color,
+            self.metrics(),
+        );
+        let outcome = measured?;
         if let Some(why) = &outcome.unwritten {
             return Err(CommandError::of(why));
         }

@@ -7,6 +7,7 @@ use crate::events::{Events, RunEnd, Target};
 use crate::gates::Gates;
 use crate::live::Facts;
 use crate::log_copy::LogCopy;
+use crate::metrics::{Metrics, MetricsServer};
 use crate::progress::{ProgressForm, ProgressReporter, ProgressStyle};
 use crate::{resolve_args, stdout};
 use filermark_cli_kit::companion::{Companion, Ended};
@@ -165,8 +166,9 @@ pub fn carry_out(
         return Err(CommandError::Usage(vec![sentence.into()]));
     }
     let facts = Facts::of(&resolved.plan, &resolved.suffix);
-    let open = |target: &Target| Events::open(target, facts.clone()).map_err(CommandError::Failed);
-    let mut events = wanted.events.target.as_ref().map(open).transpose()?;
+    let server = MetricsServer::start(&wanted.events.metrics)?;
+    let metrics = server.as_ref().map(MetricsServer::metrics);
+    let mut events = open_events(wanted.events.target.as_ref(), metrics, &facts)?;
     if let Some(events) = &mut events {
         events.begin(&resolved.plan, &resolved.suffix, &record);
     }
@@ -218,6 +220,19 @@ pub fn carry_out(
     failure.map_or(Ok(ExitCode::from(code)), Err)
 }
 
+/// The events, if a file or the metrics want them.
+fn open_events(
+    target: Option<&Target>,
+    metrics: Option<Metrics>,
+    facts: &Facts,
+) -> Result<Option<Events>, CommandError> {
+    if target.is_none() && metrics.is_none() {
+        return Ok(None);
+    }
+    let events = Events::open(target, metrics, facts.clone());
+    events.map(Some).map_err(CommandError::Failed)
+}
+
 /// Carries out a plan with progress on stderr and writes its files; prints no summary.
 ///
 /// # Errors
@@ -226,14 +241,33 @@ pub fn measure(
     resolved: Resolved,
     view: ViewArgs,
     no_color: bool,
+    metrics: Option<Metrics>,
 ) -> Result<RunOutcome, CommandError> {
     let facts = Facts::of(&resolved.plan, &resolved.suffix);
+    let mut events = open_events(None, metrics, &facts)?;
+    if let Some(events) = &mut events {
+        let record = resolved.work_dir.join(RECORD.name(&resolved.suffix));
+        events.begin(&resolved.plan, &resolved.suffix, &record);
+    }
     let style = ProgressStyle {
         form: ProgressForm::of(view, true),
         no_color,
         console: false,
     };
-    let swept = sweep_beside(resolved, facts, style, None, RunMode::default());
+    let swept = sweep_beside(resolved, facts, style, events.as_mut(), RunMode::default());
+    if let Some(events) = events {
+        let outcome = swept.as_ref().ok().map(|(outcome, _)| outcome);
+        let failure = swept.as_ref().err();
+        let end = RunEnd {
+            record: outcome.map(|o| &o.record),
+            reason: failure.map(CommandError::reason),
+            exit_code: failure.map_or(0, CommandError::code),
+            record_path: outcome.map(|o| o.record_path.as_path()),
+            report_path: None,
+        };
+        // Without a file of events there is nothing to report.
+        let _ = events.end(end);
+    }
     swept.map(|(outcome, _)| outcome)
 }
 
@@ -339,6 +373,9 @@ fn sweep(
             }
             progress_view.on_progress(&progress);
             if let Some(beside) = beside {
+                if let Some(events) = &mut events {
+                    events.beside(|| beside.power());
+                }
                 progress_view.beside(|| beside.status());
                 failures.extend(beside.take_messages());
             }

@@ -3,29 +3,27 @@
 
 use filermark_model::Finding;
 use filermark_results::Phase;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// The version of the schema of events.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// One line.
-#[derive(Clone, Debug, Serialize)]
-pub struct Line<'a> {
-    /// The kind of event.
-    #[serde(rename = "type")]
-    pub kind: &'static str,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line<E> {
     /// The time, RFC 3339 with milliseconds, UTC.
     pub at: String,
     /// Its number, from 0; a gap: lines were dropped.
     pub seq: u64,
-    /// The rest.
+    /// The type and the rest.
     #[serde(flatten)]
-    pub event: &'a Event,
+    pub event: E,
 }
 
 /// An event.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     RunBegan(RunBegan),
     Agents {
@@ -63,6 +61,19 @@ pub enum Event {
         slowest_ops_per_sec: f64,
         fastest_ops_per_sec: f64,
     },
+    /// Power at this moment, where it is measured.
+    Power {
+        /// The storage under test.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        power_w: Option<f64>,
+        /// The clients.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        client_power_w: Option<f64>,
+    },
+    /// The load points after a search.
+    PointsPlanned {
+        points: Vec<PointWanted>,
+    },
     Script {
         script: String,
         argument: String,
@@ -84,12 +95,12 @@ pub enum Event {
 }
 
 /// The first event.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunBegan {
     pub schema: u32,
-    pub program: &'static str,
-    pub version: &'static str,
-    pub notice: &'static str,
+    pub program: Cow<'static, str>,
+    pub version: Cow<'static, str>,
+    pub notice: Cow<'static, str>,
     pub suffix: String,
     pub benchmark: String,
     pub benchmark_version: u32,
@@ -102,22 +113,40 @@ pub struct RunBegan {
     /// Missing: RUN takes `run_seconds`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_max_seconds: Option<f64>,
+    /// The file set stays at the end (KEEP).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub keep: bool,
+    /// A load point extends the file set of the one before (REUSE).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reuse: bool,
+    /// Operations are system calls that block: a silent server does not end the run.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub blocks: bool,
+    /// How long the end of RUN may take.
+    #[serde(default)]
+    pub close_max_seconds: f64,
     pub record_path: String,
 }
 
 /// A planned load point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointWanted {
     pub point: u32,
     pub name: String,
     /// Missing: at full speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_ops_per_sec: Option<f64>,
+    #[serde(default)]
     pub proc_count: u32,
+    /// Bytes that INIT writes, and the size of the file set after it.
+    #[serde(default)]
+    pub init_bytes: u64,
+    #[serde(default)]
+    pub fileset_bytes: u64,
 }
 
 /// A second of WARMUP or RUN, on all clients together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     pub point: u32,
     pub phase: Phase,
@@ -132,15 +161,29 @@ pub struct Second {
     pub service_mean_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_max_ms: Option<f64>,
+    /// Sums over the operations that succeeded.
+    #[serde(default)]
+    pub service_sum_ms: f64,
+    #[serde(default)]
+    pub response_sum_ms: f64,
+    /// Service times by power of two: entry i counts those of 2^i to 2^(i+1) microseconds, the
+    /// first also the shorter ones, the 24th also the longer ones. Zeros at the end are left out.
+    #[serde(default)]
+    pub service_log2_us: Vec<u32>,
+    /// Operations under way at the end of the second, and the age of the oldest.
+    #[serde(default)]
+    pub open_count: u64,
+    #[serde(default)]
+    pub open_age_max_ms: f64,
 }
 
 /// A load point that is over.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointEnded {
     pub point: u32,
     pub name: String,
     /// VALID; VALID, CACHED; INVALID; FAILED.
-    pub verdict: &'static str,
+    pub verdict: Cow<'static, str>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -153,7 +196,7 @@ pub struct PointEnded {
 }
 
 /// A summary of the measurements of a load point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     pub achieved_ops_per_sec: f64,
     pub window_seconds: f64,
@@ -166,12 +209,30 @@ pub struct Figures {
     pub response_mean_ms: f64,
     pub response_p99_ms: f64,
     /// The response-time figures that are lower bounds, by name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub response_at_least: Vec<&'static str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_at_least: Vec<Cow<'static, str>>,
+    /// How late the generator itself started operations.
+    #[serde(default)]
+    pub lateness_p99_ms: f64,
+    /// The most operations that were due and not started.
+    #[serde(default)]
+    pub backlog_max: u64,
+    /// By operation, of those that occurred.
+    #[serde(default)]
+    pub operations: Vec<OperationFigures>,
+}
+
+/// The figures of one operation in RUN.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationFigures {
+    pub operation: String,
+    pub success_count: u64,
+    pub error_count: u64,
+    pub service_mean_ms: f64,
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
     Complete,
@@ -179,8 +240,19 @@ pub enum Ending {
     Failed,
 }
 
+impl Ending {
+    /// As it is written.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// The last event.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEnded {
     pub outcome: Ending,
     /// Why it failed.
@@ -189,9 +261,9 @@ pub struct RunEnded {
     pub exit_code: u8,
     /// How the result counts, in its word. Missing: there is no record.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<&'static str>,
+    pub verdict: Option<Cow<'static, str>>,
     /// The reasons of the verdict.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verdict_reasons: Vec<String>,
     /// The highest load point that counts. Missing: none counts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -207,28 +279,24 @@ pub struct RunEnded {
 }
 
 impl Event {
-    /// The name of its kind.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::RunBegan(_) => "run_began",
-            Self::Agents { .. } => "agents",
-            Self::PhaseBegan { .. } => "phase_began",
-            Self::Tasks { .. } => "tasks",
-            Self::Second(_) => "second",
-            Self::Percent { .. } => "percent",
-            Self::Heartbeat { .. } => "heartbeat",
-            Self::Script { .. } => "script",
-            Self::PointEnded(_) => "point_ended",
-            Self::Remark { .. } => "remark",
-            Self::RunEnded(_) => "run_ended",
-        }
-    }
-
     /// Whether it may be dropped if the reader is too slow.
     pub const fn is_passing(&self) -> bool {
         matches!(
             self,
-            Self::Tasks { .. } | Self::Second(_) | Self::Percent { .. } | Self::Heartbeat { .. }
+            Self::Tasks { .. }
+                | Self::Second(_)
+                | Self::Percent { .. }
+                | Self::Heartbeat { .. }
+                | Self::Power { .. }
         )
     }
+}
+
+/// A line as it was written; `None`: it is no event, or of a type that this version does not know.
+pub fn read_line(text: &str) -> Option<Line<Event>> {
+    serde_json::from_str(text).ok()
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }

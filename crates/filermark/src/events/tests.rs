@@ -1,10 +1,11 @@
 //! Every kind of event against the published schema.
 
 use super::*;
+use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, OpsPerSec};
 use filermark_prime::Progress;
 use filermark_results::testing::composite::composite_record;
-use filermark_results::{PointStatus, testing};
+use filermark_results::{PointStatus, ScriptRecord, ScriptStatus, testing};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -34,7 +35,8 @@ fn written(plan: &RunPlan, send_report: impl FnOnce(&mut Events) -> RunEnd<'stat
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("events");
     let facts = Facts::of(plan, "mine");
-    let mut events = Events::open(&Target::File(path.clone()), facts).expect("it opens");
+    let mut events =
+        Events::open(Some(&Target::File(path.clone())), None, facts).expect("it opens");
     events.begin(plan, "mine", Path::new("result/mine.run.jsonl"));
     let end = send_report(&mut events);
     assert_eq!(events.end(end), Ok(None));
@@ -107,18 +109,30 @@ fn every_kind_of_event_keeps_to_the_schema() {
             began(Some(point), Phase::Run),
             Progress::Heartbeat(&record.heartbeats[0]),
             Progress::Script(&script),
+            Progress::SearchEnded(&record.run.plan),
             Progress::PointEnded(&record, &record.points[0]),
             Progress::PointEnded(&record, &record.points[1]),
             Progress::Remark("tab\there, \"quotes\", \u{1b}"),
             began(None, Phase::Cleanup),
         ];
         all.iter().for_each(|progress| events.on_progress(progress));
+        events.beside(|| Power {
+            power_w: Some(120.5),
+            client_power_w: None,
+        });
+        events.beside(|| unreachable!("once a second"));
         complete()
     });
     let kinds: BTreeSet<&str> = lines.iter().filter_map(|l| l["type"].as_str()).collect();
-    assert_eq!(kinds.len(), 11, "{kinds:?}");
+    assert_eq!(kinds.len(), 13, "{kinds:?}");
     let seqs: Vec<u64> = lines.iter().filter_map(|l| l["seq"].as_u64()).collect();
     assert_eq!(seqs, (0..lines.len() as u64).collect::<Vec<_>>());
+    // Each can be read again.
+    for line in &lines {
+        let again = read_line(&line.to_string()).expect("an event");
+        assert_eq!(serde_json::to_value(&again).expect("JSON"), *line);
+    }
+    assert!(read_line("{\"type\":\"later\",\"at\":\"x\",\"seq\":1}").is_none());
     let find = |kind: &str| {
         lines
             .iter()

@@ -2,7 +2,7 @@
 //! a clock; `passed` is the time since the run began.
 
 use super::estimate::{RemainingTime, RunPosition, TimeEstimator};
-use super::facts::{Facts, SHARE_MIN};
+use super::facts::{Facts, PointFacts, SHARE_MIN};
 use filermark_model::stats::Interval;
 use filermark_prime::Progress;
 use filermark_results::{Phase, PointRecord};
@@ -18,7 +18,7 @@ const OPS_MISSED_MIN: f64 = 5.0;
 
 /// The state of a load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PointState {
+pub enum PointState {
     /// It has not begun.
     ToCome,
     /// It is under way.
@@ -29,6 +29,17 @@ pub(super) enum PointState {
     Invalid,
     /// It was not measured completely.
     Failed,
+}
+
+impl PointState {
+    /// Of a load point that is over.
+    fn of(point: &PointRecord) -> Self {
+        match (point.measured(), point.is_valid()) {
+            (None, _) => Self::Failed,
+            (Some(_), true) => Self::Valid,
+            (Some(_), false) => Self::Invalid,
+        }
+    }
 }
 
 /// The present activity.
@@ -125,10 +136,11 @@ impl ViewState {
                     _ => 0,
                 };
             }
-            Progress::PointEnded(_, point) => self.end_point(point, passed),
+            Progress::PointEnded(_, point) => {
+                self.end_point(point.load.number, PointState::of(point), passed);
+            }
             Progress::SearchEnded(plan) => {
-                self.facts = Facts::of(plan, &self.facts.suffix);
-                self.marks = vec![PointState::ToCome; self.facts.points.len()];
+                self.set_points(Facts::of(plan, &self.facts.suffix).points);
             }
             Progress::SearchTried(..)
             | Progress::Percent { .. }
@@ -181,15 +193,17 @@ impl ViewState {
         self.tasks = (0, 0);
     }
 
-    fn end_point(&mut self, point: &PointRecord, passed: Duration) {
+    /// Replaces the load points, after a search.
+    pub fn set_points(&mut self, points: Vec<PointFacts>) {
+        self.marks = vec![PointState::ToCome; points.len()];
+        self.facts.points = points;
+    }
+
+    /// A load point is over.
+    pub fn end_point(&mut self, number: u32, mark: PointState, passed: Duration) {
         self.end_phase(None, passed);
         self.stage = CurrentStage::Between;
-        self.at = self.facts.at(point.load.number).or(self.at);
-        let mark = match (point.measured(), point.is_valid()) {
-            (None, _) => PointState::Failed,
-            (Some(_), true) => PointState::Valid,
-            (Some(_), false) => PointState::Invalid,
-        };
+        self.at = self.facts.at(number).or(self.at);
         self.mark(mark);
         // A load point that fails is the last one.
         self.stopping |= mark == PointState::Failed;

@@ -92,7 +92,7 @@ fn run_ended(record: &RunRecord) -> Value {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("events");
     let facts = Facts::of(&record.run.plan, "mine");
-    let events = Events::open(&Target::File(file.clone()), facts).expect("it opens");
+    let events = Events::open(Some(&Target::File(file.clone())), None, facts).expect("it opens");
     let end = RunEnd {
         record: Some(record),
         reason: None,

@@ -1,0 +1,99 @@
+//! The text of the metrics, from events.
+
+use super::families::{FAMILIES, Kind};
+use super::text::{Format, text};
+use super::totals::Totals;
+use crate::events::read_line;
+
+/// Events of a run, as they are written.
+const EVENTS: &str = include_str!("tests/events.jsonl");
+
+fn totals() -> Totals {
+    let mut totals = Totals::default();
+    for line in EVENTS.lines() {
+        let line = read_line(line).unwrap_or_else(|| panic!("no event: {line}"));
+        totals.receive(&line.event);
+    }
+    totals
+}
+
+#[test]
+fn events_become_counters_gauges_and_a_histogram() {
+    let text = text(&totals(), Format::OpenMetrics);
+    for wanted in [
+        "# TYPE filermark_operations counter\nfilermark_operations_total 150\n",
+        "filermark_errors_total 1\n",
+        "# UNIT filermark_read_bytes bytes\nfilermark_read_bytes_total 6000\n",
+        "filermark_run_info{suffix=\"a\\\"b\",benchmark=\"general-nfs3\",fingerprint=\"00\"} 1\n",
+        "filermark_phase{phase=\"RUN\"} 1\n",
+        "filermark_phase{phase=\"INIT\"} 0\n",
+        "filermark_load_point 2\n",
+        "filermark_load_points_ended_total{verdict=\"VALID, CACHED\"} 1\n",
+        "filermark_clients_lost 1\n",
+        "filermark_point_operations_total{operation=\"read\"} 90\n",
+        "filermark_point_errors_total{operation=\"read\"} 1\n",
+        "filermark_service_time_seconds_bucket{le=\"0.000002\"} 50\n",
+        "filermark_service_time_seconds_bucket{le=\"0.000004\"} 150\n",
+        "filermark_service_time_seconds_bucket{le=\"8.388608\"} 150\n",
+        "filermark_service_time_seconds_bucket{le=\"+Inf\"} 150\n",
+        "filermark_service_time_seconds_count 150\n",
+        "filermark_service_time_seconds_sum 0.3\n",
+        "filermark_start_delay_seconds 0.001\n",
+        "filermark_requested_ops_per_second 200\n",
+        "filermark_achieved_ops_per_second 50\n",
+        "filermark_open_operations 3\n",
+        "filermark_oldest_open_operation_seconds 1.5\n",
+        "filermark_point_backlog_max 7\n",
+        "filermark_point_lateness_p99_seconds 0.002\n",
+        "filermark_objects_made_total 12\n",
+        "filermark_power_watts{of=\"storage\"} 120.5\n",
+    ] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+    assert!(text.ends_with("\n# EOF\n"), "{text}");
+    // Before the end there is no exit code.
+    assert!(!text.contains("filermark_exit_code"), "{text}");
+}
+
+#[test]
+fn the_text_of_prometheus_has_the_names_of_the_samples() {
+    let text = text(&totals(), Format::Prometheus);
+    assert!(
+        text.contains("# TYPE filermark_operations_total counter\n"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("# EOF") && !text.contains("# UNIT"),
+        "{text}"
+    );
+    let wanted = |accept| Format::for_accept(accept);
+    assert_eq!(wanted(""), Format::OpenMetrics);
+    assert_eq!(wanted("*/*"), Format::OpenMetrics);
+    let prometheus = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+    assert_eq!(wanted(prometheus), Format::OpenMetrics);
+    assert_eq!(wanted("text/plain"), Format::Prometheus);
+}
+
+#[test]
+fn names_have_units_at_their_end_and_the_page_lists_all() {
+    const PAGE: &str = include_str!("../../../../docs/src/howto/metrics.md");
+    for family in FAMILIES {
+        assert!(family.name.ends_with(family.unit), "{}", family.name);
+        assert!(!family.name.ends_with("_total"), "{}", family.name);
+        let (ending, kind) = match family.kind {
+            Kind::Counter => ("_total", "counter"),
+            Kind::Gauge => ("", "gauge"),
+            Kind::Histogram => ("", "histogram"),
+        };
+        let row = format!("| `{}{ending}` | {kind} | {} |", family.name, family.help);
+        assert!(
+            PAGE.lines().any(|line| line == row),
+            "the page lacks: {row}"
+        );
+    }
+    let (_, table) = PAGE.split_once("## Metrics").expect("the table");
+    let rows = table
+        .lines()
+        .filter(|line| line.starts_with("| `filermark_"));
+    assert_eq!(rows.count(), FAMILIES.len());
+}

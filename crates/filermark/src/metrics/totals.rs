@@ -1,0 +1,165 @@
+//! Sums and present values from the events of a run, or of several runs in a row (`quick`).
+
+use crate::events::{Event, PointEnded, PointWanted, RunBegan, Second};
+use filermark_results::Phase;
+use std::collections::BTreeMap;
+
+/// Entries of the histogram of service times.
+pub const BUCKETS: usize = 24;
+/// Most operations of the counts by operation; there are fewer kinds.
+const OPERATIONS_MAX: usize = 512;
+
+/// The counts of one operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OperationTotals {
+    pub success_count: u64,
+    pub error_count: u64,
+}
+
+/// Power, as far as it is measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PowerNow {
+    pub storage_w: Option<f64>,
+    pub clients_w: Option<f64>,
+}
+
+/// All that the metrics show.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    pub run: Option<RunBegan>,
+    pub points: Vec<PointWanted>,
+    pub point: Option<u32>,
+    pub phase: Option<Phase>,
+    /// The last second of the load point.
+    pub second: Option<Second>,
+    pub success_count: u64,
+    pub error_count: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    pub service_log2_us: [u64; BUCKETS],
+    pub service_sum_ms: f64,
+    pub response_sum_ms: f64,
+    pub operations: BTreeMap<String, OperationTotals>,
+    /// Load points that have ended, by verdict.
+    pub ended: BTreeMap<String, u64>,
+    /// The load point that ended last.
+    pub last_point: Option<PointEnded>,
+    pub living_count: usize,
+    pub all_count: usize,
+    /// The most that were connected: once all were, a missing one is lost.
+    pub living_max: usize,
+    pub made_count: u64,
+    pub removed_count: u64,
+    /// Objects of the present INIT or CLEANUP.
+    pub task_count: u64,
+    pub power: PowerNow,
+    pub is_over: bool,
+    pub exit_code: Option<u8>,
+}
+
+impl Totals {
+    /// Adds an event.
+    pub fn receive(&mut self, event: &Event) {
+        match event {
+            Event::RunBegan(run) => self.begin(run),
+            Event::PointsPlanned { points } => self.points.clone_from(points),
+            Event::Agents {
+                living_count,
+                all_count,
+            } => {
+                (self.living_count, self.all_count) = (*living_count, *all_count);
+                self.living_max = self.living_max.max(*living_count);
+            }
+            Event::PhaseBegan { point, phase, .. } => {
+                if *point != self.point || *phase == Phase::Init {
+                    self.second = None;
+                }
+                (self.point, self.phase, self.task_count) = (*point, Some(*phase), 0);
+            }
+            Event::Tasks {
+                phase, task_count, ..
+            } => self.add_tasks(*phase, *task_count),
+            Event::Second(second) => self.add_second(second),
+            Event::Power {
+                power_w,
+                client_power_w,
+            } => {
+                self.power = PowerNow {
+                    storage_w: *power_w,
+                    clients_w: *client_power_w,
+                }
+            }
+            Event::PointEnded(ended) => self.end_point(ended),
+            Event::RunEnded(end) => {
+                (self.phase, self.second, self.is_over) = (None, None, true);
+                self.exit_code = Some(end.exit_code);
+            }
+            Event::Percent { .. }
+            | Event::Heartbeat { .. }
+            | Event::Script { .. }
+            | Event::Remark { .. } => {}
+        }
+    }
+
+    fn begin(&mut self, run: &RunBegan) {
+        self.run = Some(run.clone());
+        self.points.clone_from(&run.points);
+        (self.point, self.phase, self.second) = (None, None, None);
+        (self.living_count, self.all_count) = (0, run.client_count);
+        self.living_max = 0;
+        (self.is_over, self.exit_code) = (false, None);
+    }
+
+    /// Tasks are sums since the phase began.
+    fn add_tasks(&mut self, phase: Phase, task_count: u64) {
+        let more = task_count.saturating_sub(self.task_count);
+        self.task_count = self.task_count.max(task_count);
+        match phase {
+            Phase::Cleanup => self.removed_count = self.removed_count.saturating_add(more),
+            _ => self.made_count = self.made_count.saturating_add(more),
+        }
+    }
+
+    fn add_second(&mut self, second: &Second) {
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.success_count, second.success_count);
+        add(&mut self.error_count, second.error_count);
+        add(&mut self.read_bytes, second.read_bytes);
+        add(&mut self.written_bytes, second.written_bytes);
+        let counts = self.service_log2_us.iter_mut().zip(&second.service_log2_us);
+        counts.for_each(|(sum, count)| add(sum, u64::from(*count)));
+        self.service_sum_ms += second.service_sum_ms;
+        self.response_sum_ms += second.response_sum_ms;
+        self.second = Some(second.clone());
+    }
+
+    fn end_point(&mut self, ended: &PointEnded) {
+        *self.ended.entry(ended.verdict.to_string()).or_default() += 1;
+        let figures = ended.figures.iter();
+        for figure in figures.flat_map(|figures| &figures.operations) {
+            if self.operations.len() >= OPERATIONS_MAX
+                && !self.operations.contains_key(&figure.operation)
+            {
+                continue;
+            }
+            let sum = self.operations.entry(figure.operation.clone()).or_default();
+            sum.success_count = sum.success_count.saturating_add(figure.success_count);
+            sum.error_count = sum.error_count.saturating_add(figure.error_count);
+        }
+        (self.phase, self.second) = (None, None);
+        self.last_point = Some(ended.clone());
+    }
+
+    /// The plan of the present load point.
+    pub fn wanted(&self) -> Option<&PointWanted> {
+        self.points.iter().find(|p| Some(p.point) == self.point)
+    }
+
+    /// Clients that were connected and are not any more.
+    pub fn lost_count(&self) -> usize {
+        match self.living_max >= self.all_count {
+            true => self.all_count.saturating_sub(self.living_count),
+            false => 0,
+        }
+    }
+}

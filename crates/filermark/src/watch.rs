@@ -1,0 +1,12 @@
+//! `watch`: shows a run from its events, in another terminal or in a log.
+//!
+//! `tail` reads the file as it grows, `show` gives its events to the live view or the plain lines
+//! of the run itself ([`crate::progress`]).
+
+mod show;
+mod tail;
+#[cfg(test)]
+mod tests;
+
+pub use show::Shown;
+pub use tail::{Next, Tail};

@@ -1,0 +1,123 @@
+//! The lines of a file that another process writes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The longest line; the events of a run with thousands of load points are shorter.
+const LINE_LEN_MAX: usize = 16 << 20;
+
+/// What comes next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A line, without its end.
+    Line(String),
+    /// Nothing yet.
+    Wait,
+    /// The other end of the pipe is closed.
+    End,
+}
+
+/// A file that grows, or standard input.
+pub struct Tail {
+    name: String,
+    input: Box<dyn Read>,
+    /// The regular file: what has been written to it can be more later.
+    file: Option<(PathBuf, u64)>,
+    read_len: u64,
+    /// What has been read and not been returned, from `start` on.
+    text: Vec<u8>,
+    start: usize,
+}
+
+impl Tail {
+    /// Opens the file; `-` is standard input.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let of = |name: String, input: Box<dyn Read>, file| Self {
+            name,
+            input,
+            file,
+            read_len: 0,
+            text: Vec::new(),
+            start: 0,
+        };
+        if path == Path::new("-") {
+            return Ok(of("standard input".into(), Box::new(io::stdin()), None));
+        }
+        let name = path.display().to_string();
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+        let (meta, file) = opened.map_err(|e| {
+            format!("{name}: cannot be read: {e}; give the file of `run --events FILE`")
+        })?;
+        if meta.is_dir() {
+            return Err(format!(
+                "{name}: this is a directory; give the file of `run --events FILE`"
+            ));
+        }
+        let regular = meta.is_file().then(|| (path.to_owned(), meta.ino()));
+        Ok(of(name, Box::new(file), regular))
+    }
+
+    /// Its name, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The next whole line.
+    ///
+    /// # Errors
+    /// It cannot be read, has a line that is too long, or was replaced by another file.
+    pub fn next(&mut self) -> Result<Next, String> {
+        loop {
+            if let Some(line) = self.take_line() {
+                return Ok(Next::Line(line));
+            }
+            if self.text.len() > LINE_LEN_MAX {
+                return Err(format!("{}: a line is longer than 16 MiB", self.name));
+            }
+            let mut part = [0; 64 << 10];
+            match self.input.read(&mut part) {
+                Ok(0) if self.file.is_none() => return Ok(Next::End),
+                Ok(0) => return self.check_replaced().map(|()| Next::Wait),
+                Ok(len) => {
+                    self.read_len += len as u64;
+                    self.text.extend_from_slice(&part[..len]);
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(format!("{}: cannot be read: {e}", self.name)),
+            }
+        }
+    }
+
+    fn take_line(&mut self) -> Option<String> {
+        let rest = &self.text[self.start..];
+        let Some(len) = rest.iter().position(|byte| *byte == b'\n') else {
+            self.text.drain(..self.start);
+            self.start = 0;
+            return None;
+        };
+        let line = String::from_utf8_lossy(&rest[..len]).into_owned();
+        self.start += len + 1;
+        Some(line)
+    }
+
+    /// Another run has replaced the file or begun it again.
+    fn check_replaced(&self) -> Result<(), String> {
+        let Some((path, inode)) = &self.file else {
+            return Ok(());
+        };
+        let same = std::fs::metadata(path)
+            .is_ok_and(|meta| meta.ino() == *inode && meta.len() >= self.read_len);
+        match same {
+            true => Ok(()),
+            false => Err(format!(
+                "{}: the file was replaced or removed; start `watch` again for the new run",
+                self.name
+            )),
+        }
+    }
+}

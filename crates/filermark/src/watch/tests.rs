@@ -1,0 +1,47 @@
+//! Files that grow, and events of all kinds.
+
+use super::*;
+use crate::events::read_line;
+use crate::progress::{ProgressForm, ProgressStyle};
+use std::io::Write;
+
+#[test]
+fn lines_are_returned_when_they_are_whole() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("events");
+    let mut file = std::fs::File::create(&path).expect("a file");
+    let mut tail = Tail::open(&path).expect("it opens");
+    assert_eq!(tail.next(), Ok(Next::Wait));
+    file.write_all(b"one\ntw").expect("written");
+    assert_eq!(tail.next(), Ok(Next::Line("one".into())));
+    assert_eq!(tail.next(), Ok(Next::Wait));
+    file.write_all(b"o\n\n").expect("written");
+    assert_eq!(tail.next(), Ok(Next::Line("two".into())));
+    assert_eq!(tail.next(), Ok(Next::Line(String::new())));
+    std::fs::write(&path, "").expect("begun again");
+    let why = tail.next().expect_err("it is shorter");
+    assert!(why.contains("start `watch` again"), "{why}");
+    for (path, wanted) in [
+        (dir.path().join("nowhere"), "cannot be read"),
+        (dir.path().to_owned(), "a directory"),
+    ] {
+        let why = Tail::open(&path).err().expect("no file");
+        assert!(why.contains(wanted) && why.contains("--events"), "{why}");
+    }
+}
+
+#[test]
+fn all_events_can_be_shown() {
+    let style = ProgressStyle {
+        form: ProgressForm::Events,
+        no_color: true,
+        console: false,
+    };
+    let lines = include_str!("../metrics/tests/events.jsonl").lines();
+    let lines: Vec<_> = lines.filter_map(read_line).collect();
+    assert!(Shown::begin(&lines[1], style).is_none());
+    let mut shown = Shown::begin(&lines[0], style).expect("the first event");
+    assert!(lines[1..].iter().all(|line| !shown.receive(line)));
+    let end = r#"{"at":"x","seq":12,"type":"run_ended","outcome":"failed","reason":"r","exit_code":1,"wall_seconds":1e300}"#;
+    assert!(shown.receive(&read_line(end).expect("an event")));
+}
