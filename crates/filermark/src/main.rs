@@ -13,6 +13,7 @@ mod console;
 mod energy;
 mod events;
 mod gates;
+mod globs;
 mod historical;
 mod host_table;
 mod http;

@@ -252,7 +252,7 @@ pub fn value(row: &Difference, value: f64) -> String {
     )
 }
 
-fn judgement(judgement: Judgement, paint: &Paint) -> String {
+pub(crate) fn judgement(judgement: Judgement, paint: &Paint) -> String {
     match judgement {
         Judgement::Faster => paint.good(judgement.label()),
         Judgement::Slower => paint.bad(judgement.label()),
@@ -260,7 +260,7 @@ fn judgement(judgement: Judgement, paint: &Paint) -> String {
     }
 }
 
-fn verdict(verdict: Overall, paint: &Paint) -> String {
+pub(crate) fn verdict(verdict: Overall, paint: &Paint) -> String {
     match verdict {
         Overall::Faster => paint.good(verdict.text()),
         Overall::Slower => paint.bad(verdict.text()),

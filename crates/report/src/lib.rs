@@ -15,7 +15,9 @@ mod advice;
 mod breakdown;
 mod charts;
 mod comparison;
+mod comparison_csv;
 mod comparison_html;
+mod comparison_overview;
 mod composite;
 mod curve_json;
 mod disclosure;
@@ -44,7 +46,9 @@ mod view;
 pub use advice::advice;
 pub use charts::{CHARTS, Chart};
 pub use comparison::{comparison_json, comparison_text};
+pub use comparison_csv::comparison_csv;
 pub use comparison_html::comparison_html;
+pub use comparison_overview::comparison_overview;
 pub use curve_json::{summary_file_json, summary_file_keys};
 pub use disclosure::{
     Extras, IMAGE_BYTES_MAX, Image, results_svg, submission_html, submission_json,

@@ -10,11 +10,17 @@
 //!
 //! Nothing here reads or writes a file.
 
+mod conclusion;
 mod difference;
 mod interval_variance;
 mod point_validity;
 mod points;
+mod remarks;
+mod repeats;
 mod scatter;
+pub mod sensitivity;
+#[cfg(test)]
+mod simulation;
 pub(crate) mod student;
 mod sweep;
 #[cfg(test)]
@@ -25,15 +31,17 @@ mod work;
 pub use difference::{Difference, Judgement, Kind, signed};
 pub use point_validity::PointValidity;
 pub use points::{OpDifference, PointDifference};
+pub use repeats::SetAside;
+pub use sensitivity::Sensitivity;
 pub use student::two_sided;
 pub use verdict::Overall;
 pub use work::{FieldChange, Work, work};
 
 use crate::classical::ClassicalResult;
 use crate::historical::Historical;
-use crate::record::{PointRecord, RunRecord};
+use crate::record::RunRecord;
 use crate::time::Timestamp;
-use difference::decide;
+use conclusion::Conclusion;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::text::one_line;
 use serde::Serialize;
@@ -48,9 +56,6 @@ pub const THRESHOLD_PCNT: f64 = 5.0;
 /// deviation), used until repeats show it.
 pub const SPREAD_PCNT: f64 = 2.0;
 
-/// Reasons for INVALID that a remark names.
-const REASONS_NAMED: usize = 5;
-
 /// The settings of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -62,6 +67,8 @@ pub struct Options {
     pub force: bool,
     /// Accept a single side: it is shown with something else.
     pub alone: bool,
+    /// Use all repeats, also those whose figures are far from the others.
+    pub keep_all: bool,
 }
 
 impl Default for Options {
@@ -71,6 +78,7 @@ impl Default for Options {
             spread_pcnt: SPREAD_PCNT,
             force: false,
             alone: false,
+            keep_all: false,
         }
     }
 }
@@ -157,6 +165,9 @@ pub struct SideFacts {
 /// What a run is.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunFacts {
+    /// The name of its file as it was given, where it was read from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Its suffix.
     pub suffix: String,
     /// When it began.
@@ -194,6 +205,11 @@ pub struct Against {
     pub places: Vec<FieldChange>,
     /// What differs in the set-up.
     pub setup: Vec<FieldChange>,
+    /// Repeats that are not used, because their figures are far from the others.
+    pub set_aside: Vec<SetAside>,
+    /// The changes that this comparison can detect; `None`: no load point has a mean service
+    /// time or a rate that can be compared.
+    pub sensitivity: Option<Sensitivity>,
     /// Further remarks for the reader.
     pub remarks: Vec<String>,
     /// Over all load points that count on both sides.
@@ -289,6 +305,7 @@ fn run_facts(record: &RunRecord) -> RunFacts {
     let benchmark = &record.run.plan.benchmark;
     let peak = record.peak().and_then(|p| p.measured());
     RunFacts {
+        file: None,
         suffix: one_line(&record.run.suffix),
         started: record.run.started,
         version: one_line(&record.run.version),
@@ -304,53 +321,47 @@ fn run_facts(record: &RunRecord) -> RunFacts {
 /// One side against the base.
 fn against(base: &Group<'_>, other: &Group<'_>, options: &Options) -> Against {
     let spread = (options.spread_pcnt / 100.0).ln_1p();
-    let (before, after) = (base.records[0], other.records[0]);
-    let benchmark = &before.run.plan.benchmark;
-    let pairs = points::pairs(&base.records, &other.records);
-    let mut sweep = sweep::differences(&pairs, spread, benchmark.composite().is_some());
-    let mut points: Vec<PointDifference> = pairs
-        .iter()
-        .map(|pair| PointDifference {
-            number: pair.number,
-            load: pair.load.clone(),
-            requested_ops_per_sec: pair.requested,
-            before: pair.standing.0.clone(),
-            after: pair.standing.1.clone(),
-            figures: pair.differences(spread, |kind| scatter::scatter(&pairs, kind)),
-            ops: sweep::ops_at(pair, benchmark.protocol, spread),
-            held_by_pacing: pair.is_held(),
-            standing_verdict: Judgement::NoDifferenceShown,
-        })
-        .collect();
-    let mut ops = sweep::ops(&pairs, benchmark.protocol, spread);
-    let threshold = options.threshold_pcnt;
-    verdict::judge(&mut sweep, &mut points, threshold);
-    let repeated = base.records.len() > 1 && other.records.len() > 1;
-    let alone = match repeated {
-        true => Vec::new(),
-        false => verdict::without_lone_tails(&sweep, &mut points),
+    let used = repeats::used(
+        &base.records,
+        &other.records,
+        spread,
+        options.keep_all,
+        points::pairs,
+    );
+    let (first, second) = (used.before[0], used.after[0]);
+    let benchmark = &first.run.plan.benchmark;
+    let subject = conclusion::Subject {
+        protocol: benchmark.protocol,
+        is_composite: benchmark.composite().is_some(),
+        spread,
+        threshold_pcnt: options.threshold_pcnt,
+        repeats: (used.before.len(), used.after.len()),
     };
-    point_validity::judge(&mut points, &pairs, point_validity::far(threshold, spread));
-    let mut table: Vec<_> = ops.iter_mut().map(|o| &mut o.service).collect();
-    decide(&mut table, threshold);
-    let each = points.iter_mut().flat_map(|p| &mut p.ops);
-    let mut table: Vec<_> = each.map(|o| &mut o.service).collect();
-    decide(&mut table, threshold);
+    let mut concluded = Conclusion::of(&used.pairs, &subject);
     let (work, places, other_work) = worst_work(base, other);
-    let (verdict, mut reasons) = verdict::overall(&sweep, &points, &ops, threshold);
-    reasons.extend(alone);
+    let set_aside = repeats::named(&used.set_aside, base, other);
+    let mut remarks: Vec<String> = set_aside.iter().map(SetAside::text).collect();
+    remarks.extend(remarks::remarks(
+        base,
+        other,
+        &used.pairs,
+        options.threshold_pcnt,
+    ));
+    remarks.extend(concluded.sensitivity.iter().filter_map(Sensitivity::remark));
     Against {
         name: one_line(&other.name),
-        verdict,
-        reasons,
+        verdict: concluded.verdict,
+        reasons: std::mem::take(&mut concluded.reasons),
         work,
         other_work,
         places,
-        setup: work::setup(before, after),
-        remarks: remarks(base, other, &pairs, threshold),
-        sweep,
-        points,
-        ops,
+        setup: work::setup(first, second),
+        set_aside,
+        sensitivity: concluded.sensitivity,
+        remarks,
+        sweep: concluded.sweep,
+        points: concluded.points,
+        ops: concluded.ops,
     }
 }
 
@@ -371,135 +382,4 @@ fn worst_work(base: &Group<'_>, other: &Group<'_>) -> (Work, Vec<FieldChange>, V
         }
     }
     worst
-}
-
-/// A remark on clients with wake-up delays that can explain a difference that matters.
-fn client_delays(pairs: &[points::Pair<'_>], threshold_pcnt: f64) -> Option<String> {
-    let measured = pairs.iter().filter(|p| p.is_measured());
-    let delays = measured.map(|p| (p.number, p.client_delay()));
-    let (number, (before, after, explained)) = delays.max_by(|a, b| a.1.2.total_cmp(&b.1.2))?;
-    let pcnt = 100.0 * explained.exp_m1();
-    (pcnt > threshold_pcnt).then(|| {
-        format!(
-            "the wake-up delays of the clients differ: at load point {number} the mean delay was {:.0} µs before and {:.0} µs after, which can change the mean service time by {pcnt:.0} %; the intervals are widened accordingly; compare runs with idle client hosts",
-            before / 1e3,
-            after / 1e3
-        )
-    })
-}
-
-/// Larger differences in the length of RUN are remarked, in percent `[own]`.
-const LENGTH_APART_PCNT: f64 = 5.0;
-
-/// A remark on RUNs of different length, where the length is not fixed.
-fn run_lengths(before: &RunRecord, after: &RunRecord) -> Option<String> {
-    let is_open = |record: &RunRecord| record.run.plan.phases.runtime_max.is_some();
-    if !is_open(before) && !is_open(after) {
-        return None;
-    }
-    let seconds = |record: &RunRecord, number: u32| {
-        let mut points = record.points.iter();
-        let point = points.find(|p| p.load.number == number)?;
-        Some(point.measured()?.window_ns as f64 / 1e9)
-    };
-    let lengths = before.points.iter().filter_map(|point| {
-        let number = point.load.number;
-        let (b, a) = (seconds(before, number)?, seconds(after, number)?);
-        let pcnt = 100.0 * ((b / a).max(a / b) - 1.0);
-        (pcnt > LENGTH_APART_PCNT).then_some((number, b, a, pcnt))
-    });
-    let (number, b, a, _) = lengths.max_by(|x, y| x.3.total_cmp(&y.3))?;
-    Some(format!(
-        "RUN took different times, because it lasts until the data set has been touched: at load point {number} {b:.0} s before and {a:.0} s after; figures are means over these times"
-    ))
-}
-
-/// The load points whose mean response time is a lower bound.
-fn lower_bounds(record: &RunRecord) -> Vec<u32> {
-    let is_bound = |p: &&PointRecord| p.measured().is_some_and(|s| s.response().mean().at_least);
-    let points = record.points.iter().filter(is_bound);
-    points.map(|p| p.load.number).collect()
-}
-
-/// Why a run is INVALID, in brief.
-fn invalid(record: &RunRecord) -> Option<String> {
-    let verdict = record.verdict();
-    if verdict.is_valid() {
-        return None;
-    }
-    let reasons = verdict.reasons();
-    let mut named = reasons
-        .iter()
-        .take(REASONS_NAMED)
-        .cloned()
-        .collect::<Vec<_>>();
-    if reasons.len() > REASONS_NAMED {
-        named.push(format!(
-            "and {} more reasons",
-            reasons.len() - REASONS_NAMED
-        ));
-    }
-    Some(named.join("; "))
-}
-
-fn remarks(
-    base: &Group<'_>,
-    other: &Group<'_>,
-    pairs: &[points::Pair<'_>],
-    threshold_pcnt: f64,
-) -> Vec<String> {
-    let mut remarks: Vec<String> = client_delays(pairs, threshold_pcnt).into_iter().collect();
-    for group in [base, other] {
-        for record in &group.records {
-            let suffix = one_line(&record.run.suffix);
-            let name = format!("{} (suffix {suffix})", one_line(&group.name));
-            remarks.extend(invalid(record).map(|why| format!("{name} is INVALID: {why}")));
-            let bounds = lower_bounds(record);
-            if !bounds.is_empty() {
-                let points: Vec<String> = bounds.iter().map(u32::to_string).collect();
-                remarks.push(format!(
-                    "{name}: at load point {} the mean response time is a lower bound (the end of operations of RUN was not observed), and is not compared",
-                    points.join(", ")
-                ));
-            }
-            if let Some(cut) = &record.cut {
-                remarks.push(format!("the record of {name} was cut: {}", one_line(cut)));
-            } else if record.end.is_none() {
-                remarks.push(format!(
-                    "the record of {name} has no end: the run was cut or is still in progress"
-                ));
-            }
-        }
-    }
-    for record in &other.records {
-        if base.records.iter().any(|b| is_one_run(b, record)) {
-            remarks.push(format!(
-                "the run of suffix {} is on both sides: it is compared with itself, which shows nothing about the server",
-                one_line(&record.run.suffix)
-            ));
-        }
-    }
-    remarks.extend(run_lengths(base.records[0], other.records[0]));
-    let (b, a) = (&base.records[0].run, &other.records[0].run);
-    if b.version != a.version {
-        remarks.push(format!(
-            "measured by different versions of the program: {} before, {} after",
-            one_line(&b.version),
-            one_line(&a.version)
-        ));
-    }
-    let planned = base.records[0].run.plan.points.len();
-    if pairs.len() < planned {
-        remarks.push(format!(
-            "{} of {planned} load points of the base are in all records; the others are left out",
-            pairs.len()
-        ));
-    }
-    if base.records.len() + other.records.len() == 2 {
-        remarks.push(
-            "one run on each side: the spread between runs is assumed, not measured; repeats make the verdict more reliable"
-                .into(),
-        );
-    }
-    remarks
 }

@@ -164,7 +164,7 @@ fn service_of(ops: &[OpStats]) -> Latency {
 }
 
 /// A text as one field.
-fn field(text: &str) -> String {
+pub fn field(text: &str) -> String {
     if text.contains(['"', ',', '\r', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   filermark compare before.run.jsonl after.run.jsonl
-  filermark compare b1.run.jsonl,b2.run.jsonl a1.run.jsonl,a2.run.jsonl   repeats of a run
+  filermark compare --base 'result/b*.run.jsonl' --new 'result/a*.run.jsonl'   repeats
+  filermark compare b1.run.jsonl,b2.run.jsonl a1.run.jsonl,a2.run.jsonl   the same
   filermark compare -f html -o compare.html base.run.jsonl one.run.jsonl two.run.jsonl
   filermark compare --fail-on slower --threshold 10 base.run.jsonl new.run.jsonl
   filermark compare old.run.jsonl --historical     with historical published results
@@ -19,11 +20,21 @@ the output cannot be written; 2: a record cannot be read, or the runs did differ
 work (--force); 3: a verdict that --fail-on names.")]
 pub struct CompareArgs {
     /// The run records; the first is the base. Repeats of a run are joined by commas
-    #[arg(value_name = "RECORD[,RECORD...]", num_args = 1.., required = true)]
+    #[arg(value_name = "RECORD[,RECORD...]", num_args = 1..)]
+    #[arg(required_unless_present = "base", conflicts_with = "base")]
     pub sides: Vec<PathBuf>,
+    /// The records of the base, all of them repeats; a pattern (*, ?, [a-c]) names several
+    #[arg(long, value_name = "GLOB", num_args = 1.., requires = "new")]
+    pub base: Vec<PathBuf>,
+    /// The records that are compared with --base, all of them repeats
+    #[arg(long, value_name = "GLOB", num_args = 1.., requires = "base")]
+    pub new: Vec<PathBuf>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t = CompareFormat::Text)]
     pub format: CompareFormat,
+    /// Show also each load point and operation, and the method (text)
+    #[arg(long)]
+    pub details: bool,
     /// Output file; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
@@ -43,6 +54,9 @@ pub struct CompareArgs {
     /// Compare runs with different plans; unmatched load points are left out
     #[arg(long)]
     pub force: bool,
+    /// Use all repeats, also a disturbed one whose figures are far from the others
+    #[arg(long)]
+    pub keep_all: bool,
     /// Verdicts that end with exit code 3
     #[arg(long, value_enum, default_value_t = FailOn::Slower)]
     pub fail_on: FailOn,
@@ -54,10 +68,12 @@ pub struct CompareArgs {
 /// The forms of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompareFormat {
-    /// Tables for a terminal
+    /// The verdict on one screen; with --details all tables
     Text,
     /// For programs
     Json,
+    /// A row for each difference
+    Csv,
     /// A self-contained page
     Html,
 }

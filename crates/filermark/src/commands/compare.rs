@@ -1,11 +1,13 @@
 //! `compare`: two or more run records side by side.
 
 use crate::cli::{CompareArgs, CompareFormat, FailOn};
+use crate::globs::expanded;
 use crate::refused::refused as refused_file;
 use crate::{historical, stdout};
 use filermark_archive::kind::RECORDS;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::files::{refuse_inputs, write_whole};
+use filermark_model::text::one_line;
 use filermark_report::{Templates, comparison_html};
 use filermark_results::RunRecord;
 use filermark_results::compare::{
@@ -25,7 +27,7 @@ const WIDTH: usize = 100;
 
 /// Reads the records, compares them, writes the comparison.
 pub fn compare(args: &CompareArgs) -> CommandResult {
-    let sides: Vec<Vec<PathBuf>> = args.sides.iter().map(|s| repeats(s)).collect();
+    let sides = sides(args)?;
     let count: usize = sides.iter().map(Vec::len).sum();
     if count > RECORDS_MAX {
         let sentence = format!("{count} records; compare {RECORDS_MAX} at most");
@@ -48,7 +50,10 @@ pub fn compare(args: &CompareArgs) -> CommandResult {
         let side: Result<_, CommandError> = side.iter().map(read).collect();
         records.push(side?);
     }
-    let names = names(&sides);
+    let names = match args.base.is_empty() {
+        true => names(&sides),
+        false => vec!["base".to_owned(), "new".to_owned()],
+    };
     let groups: Vec<Group<'_>> = names
         .into_iter()
         .zip(&records)
@@ -62,11 +67,42 @@ pub fn compare(args: &CompareArgs) -> CommandResult {
         spread_pcnt: args.spread,
         force: args.force,
         alone: beside.is_some(),
+        keep_all: args.keep_all,
     };
     let mut comparison = side_by_side(&groups, &options).map_err(refused)?;
     comparison.historical = beside;
+    for (side, files) in comparison.sides.iter_mut().zip(&sides) {
+        for (run, file) in side.runs.iter_mut().zip(files) {
+            run.file = Some(one_line(&short_name(file)));
+        }
+    }
     write(args, &comparison, &groups)?;
     Ok(ExitCode::from(exit_code(&comparison, args.fail_on)))
+}
+
+/// The records of each side.
+fn sides(args: &CompareArgs) -> Result<Vec<Vec<PathBuf>>, CommandError> {
+    let side = |given: &[PathBuf]| -> Result<Vec<PathBuf>, CommandError> {
+        let each = given.iter().flat_map(|g| repeats(g));
+        let found: Result<Vec<Vec<PathBuf>>, String> = each.map(|path| expanded(&path)).collect();
+        let found = found.map_err(|why| CommandError::Usage(vec![why]))?;
+        Ok(found.into_iter().flatten().collect())
+    };
+    match args.base.is_empty() {
+        true => args
+            .sides
+            .iter()
+            .map(|s| side(std::slice::from_ref(s)))
+            .collect(),
+        false => Ok(vec![side(&args.base)?, side(&args.new)?]),
+    }
+}
+
+/// The name of a record's file without its extension.
+fn short_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let name = name.to_string_lossy();
+    name.trim_end_matches(".run.jsonl").to_owned()
 }
 
 /// One side of the comparison: a record, or several joined by commas. A file with a comma in
@@ -83,11 +119,7 @@ fn repeats(side: &Path) -> Vec<PathBuf> {
 
 /// The names of the sides: those of their files, if these differ.
 fn names(sides: &[Vec<PathBuf>]) -> Vec<String> {
-    let short = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        let name = name.to_string_lossy();
-        name.trim_end_matches(".run.jsonl").to_owned()
-    };
+    let short = |path: &PathBuf| short_name(path);
     let long = |path: &PathBuf| path.display().to_string();
     let joined = |name: &dyn Fn(&PathBuf) -> String| -> Vec<String> {
         let side = |s: &Vec<PathBuf>| s.iter().map(name).collect::<Vec<_>>().join(", ");
@@ -134,9 +166,16 @@ fn write(
             let colour = terminal && !args.no_color && filermark_cli_kit::output::colour_wanted();
             let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
             let width = columns.filter(|_| to_stdout).unwrap_or(WIDTH);
-            filermark_report::comparison_text(comparison, colour, width)
+            let overview = filermark_report::comparison_overview(comparison, colour, width);
+            let details = || filermark_report::comparison_text(comparison, colour, width);
+            match (&comparison.historical, args.details) {
+                (Some(_), _) => details(),
+                (None, true) => format!("{overview}\n{}", details()),
+                (None, false) => overview,
+            }
         }
         CompareFormat::Json => format!("{:#}\n", filermark_report::comparison_json(comparison)),
+        CompareFormat::Csv => filermark_report::comparison_csv(comparison),
         CompareFormat::Html => {
             let templates = match &args.templates {
                 Some(dir) => Templates::with_dir(dir)

@@ -78,7 +78,7 @@ fn alone_servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
         measured(dir, "two", "2ms");
         measured(dir, "slow", "8ms");
         let (one, two, slow) = ("one.run.jsonl", "two.run.jsonl", "slow.run.jsonl");
-        let same = compare(dir, &[one, two, "--fail-on", "any"]);
+        let same = compare(dir, &[one, two, "--fail-on", "any", "--details"]);
         if code(&same) != 0 {
             return off("two that are alike", &same);
         }
@@ -135,7 +135,47 @@ fn alone_servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
         assert!(page.contains(">slower<") && page.contains("curves-service-wide"));
         Ok(())
     });
+    patterns(dir);
     refusals(dir);
+}
+
+/// Repeats by patterns, which the program expands: the verdict on one screen, and CSV.
+fn patterns(dir: &Path) {
+    let given = [
+        "--base",
+        "o*.run.jsonl",
+        "t?o.run.jsonl",
+        "--new",
+        "[s]low.run.jsonl",
+    ];
+    let ended = compare(dir, &given);
+    let screen = text(&ended.stdout);
+    assert_eq!(code(&ended), 3, "{screen}{}", text(&ended.stderr));
+    assert!(screen.lines().count() <= 24, "{screen}");
+    for line in screen.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    for expected in [
+        "base one",
+        "base two",
+        "new  slow",
+        "verdict: slower",
+        "too few repeats: 2 before and 1 after",
+    ] {
+        assert!(screen.contains(expected), "{expected}: {screen}");
+    }
+    let json_form = json(&compare(dir, &[&given[..], &["-f", "json"]].concat()));
+    assert_eq!(json_form["sides"][0]["runs"][1]["file"], "two");
+    let csv = text(&compare(dir, &[&given[..], &["-f", "csv"]].concat()).stdout);
+    let columns = |line: &str| line.matches(',').count();
+    assert!(csv.lines().count() > 10, "{csv}");
+    assert!(csv.lines().all(|line| columns(line) == 14), "{csv}");
+    let empty = compare(dir, &["--base", "none*", "--new", "slow.run.jsonl"]);
+    let why = text(&empty.stderr);
+    assert_eq!(code(&empty), 2, "{why}");
+    assert!(why.contains("none*: this pattern names no file"), "{why}");
+    let half = compare(dir, &["--base", "one.run.jsonl"]);
+    assert_eq!(code(&half), 2);
 }
 
 /// Refused comparisons of existing records, with the reason.
@@ -162,7 +202,10 @@ fn refusals(dir: &Path) {
     ] {
         assert!(output_text.contains(expected), "{output_text}");
     }
-    let forced = compare(dir, &["one.run.jsonl", "longer.run.jsonl", "--force"]);
+    let forced = compare(
+        dir,
+        &["one.run.jsonl", "longer.run.jsonl", "--force", "--details"],
+    );
     let output_text = text(&forced.stdout);
     assert_eq!(code(&forced), 0, "{output_text}");
     assert!(
@@ -180,7 +223,7 @@ fn refusals(dir: &Path) {
     }
     let whole = std::fs::read(&one).expect("a record");
     std::fs::write(dir.join("cut.run.jsonl"), &whole[..whole.len() - 20]).expect("write");
-    let cut = compare(dir, &["one.run.jsonl", "cut.run.jsonl"]);
+    let cut = compare(dir, &["one.run.jsonl", "cut.run.jsonl", "--details"]);
     assert!(text(&cut.stdout).contains("the record of cut (suffix one) was cut"));
     half_a_run(dir, &text(&whole));
     let twice = compare(dir, &["one.run.jsonl,one.run.jsonl", "two.run.jsonl"]);
@@ -241,7 +284,7 @@ fn runs_of_which_nothing_counts_are_reported_and_not_compared() {
         let name = format!("{suffix}.run.jsonl");
         std::fs::copy(sweep.result(&name), dir.path().join(&name)).expect("copy");
     }
-    let files = ["one.run.jsonl", "two.run.jsonl"];
+    let files = ["one.run.jsonl", "two.run.jsonl", "--details"];
     let output = compare(dir.path(), &files);
     assert_eq!(code(&output), 1, "{}", text(&output.stderr));
     let output_text = text(&output.stdout);

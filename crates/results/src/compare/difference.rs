@@ -12,8 +12,8 @@ use serde::Serialize;
 /// The chance that an interval misses, and that a family of tests is wrong.
 pub const ALPHA: f64 = 0.05;
 /// Degrees of freedom of the assumed spread between runs.
-const ASSUMED_DF: f64 = 20.0;
-/// Degrees of freedom of that spread where repeats scatter more.
+pub(super) const ASSUMED_DF: f64 = 20.0;
+/// The least of them, where repeats scatter much more.
 const CONTRADICTED_DF: f64 = 1.0;
 
 /// The verdict on one figure.
@@ -152,6 +152,22 @@ pub struct Difference {
     pub adjusted_p_value: f64,
     /// The verdict.
     pub verdict: Judgement,
+    /// The standard error of the logarithm of the change, and its degrees of freedom.
+    #[serde(skip)]
+    pub(super) error: StandardError,
+}
+
+/// The uncertainty of a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct StandardError {
+    /// Of the logarithm of the change.
+    pub value: f64,
+    /// Its degrees of freedom.
+    pub df: f64,
+    /// The part of the logarithm that the clients' own delays can explain.
+    pub allowance: f64,
+    /// The standard deviation of one run's logarithm.
+    pub one_run: f64,
 }
 
 impl Difference {
@@ -242,16 +258,17 @@ impl Spread {
         })
     }
 
-    /// The assumption corrected by what repeats show: pooled by degrees of freedom. An
-    /// assumption that repeats show to be too small has little weight.
+    /// The assumption corrected by what repeats show: pooled by degrees of freedom. The weight of
+    /// an assumption that is too small falls with the square of the ratio of the variances.
     fn corrected(self, shown: Option<Self>) -> Self {
         let Some(shown) = shown else {
             return self;
         };
-        let assumed_df = match shown.variance > self.variance {
-            true => self.df.min(CONTRADICTED_DF),
-            false => self.df,
+        let ratio = match shown.variance > self.variance {
+            true => self.variance / shown.variance,
+            false => 1.0,
         };
+        let assumed_df = (self.df * ratio * ratio).max(CONTRADICTED_DF.min(self.df));
         let df = assumed_df + shown.df;
         Self {
             variance: (self.variance * assumed_df + shown.variance * shown.df) / df,
@@ -351,6 +368,12 @@ pub fn difference(
         p_value,
         adjusted_p_value: p_value,
         verdict: Judgement::NoDifferenceShown,
+        error: StandardError {
+            value: deviation,
+            df: one.df,
+            allowance: uncertainty.allowance,
+            one_run: one.variance.sqrt(),
+        },
     })
 }
 

@@ -53,9 +53,9 @@ pub struct Figures {
     /// Mean response time, ns.
     pub response_mean: Option<Figure>,
     /// By how much the variance of means is larger than that of independent draws.
-    inflation: f64,
+    pub(super) inflation: f64,
     /// Degrees of freedom of the block means.
-    df: f64,
+    pub(super) df: f64,
     /// Mean of the client's own lateness, ns.
     pub wakeup_mean_ns: f64,
     /// Its 99th percentile, ns.

@@ -75,7 +75,8 @@ pub struct Pair<'a> {
 
 /// A load point in one record.
 pub struct Cell<'a> {
-    point: &'a PointRecord,
+    /// Without it there are no operations.
+    pub point: Option<&'a PointRecord>,
     pub figures: Figures,
 }
 
@@ -147,7 +148,10 @@ fn cells<'a>(records: &[&'a RunRecord], load: &LoadPoint) -> (Vec<Cell<'a>>, Poi
             && let Some(stats) = point.measured()
         {
             let figures = Figures::of(stats);
-            cells.push(Cell { point, figures });
+            cells.push(Cell {
+                point: Some(point),
+                figures,
+            });
         }
         if rank(&standing) > rank(&worst) {
             worst = standing;
@@ -330,7 +334,7 @@ impl Pair<'_> {
 }
 
 impl Cell<'_> {
-    fn figure(&self, kind: Kind) -> Option<Figure> {
+    pub fn figure(&self, kind: Kind) -> Option<Figure> {
         match kind {
             Kind::AchievedRate | Kind::HighestRate => self.figures.achieved,
             Kind::ServiceMean | Kind::Ort => self.figures.service_mean,
@@ -340,7 +344,7 @@ impl Cell<'_> {
     }
 
     fn op(&self, op: filermark_model::Op) -> Option<&OpStats> {
-        self.point.measured().and_then(|stats| stats.op(op))
+        self.point?.measured()?.op(op)
     }
 
     fn op_figure(&self, op: filermark_model::Op) -> Option<Figure> {

@@ -6,7 +6,7 @@ use super::points::Pair;
 /// Fewest load points at which a trend can be distinguished from scatter.
 const TREND_POINTS: usize = 4;
 /// From the median of absolute distances to the standard deviation (normal distribution).
-const MAD_TO_DEVIATION: f64 = 1.4826;
+pub(super) const MAD_TO_DEVIATION: f64 = 1.4826;
 
 /// The standard error of the difference of two means.
 pub fn standard_error(before: &[f64], after: &[f64]) -> f64 {
@@ -54,7 +54,7 @@ fn without_trend(logs: &[f64]) -> Vec<f64> {
     each.map(|(d, x)| d - middle - slope * x).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let n = values.len();
     match n {

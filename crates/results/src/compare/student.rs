@@ -4,10 +4,14 @@
 //! The tail is the regularised incomplete beta function by its continued fraction
 //! (Abramowitz and Stegun 26.5.8, 26.7.1); the tests compare with tables.
 
+use std::f64::consts::PI;
+
 /// Degrees of freedom above which the normal distribution is used.
 const DF_MAX: f64 = 1e6;
 /// Terms of the continued fraction, more than are ever needed.
 const TERMS_MAX: u32 = 300;
+/// Steps to a quantile, more than are ever needed.
+const STEPS_MAX: u32 = 100;
 /// The limit of convergence.
 const EPSILON: f64 = 1e-14;
 
@@ -21,22 +25,33 @@ pub fn two_sided(t: f64, df: f64) -> f64 {
     incomplete_beta(df / (df + t * t), 0.5 * df, 0.5).clamp(0.0, 1.0)
 }
 
-/// The t that is exceeded on both sides together with probability `p`.
+/// The t that is exceeded on both sides together with probability `p`: Newton's method within
+/// a bracket.
 pub fn quantile(p: f64, df: f64) -> f64 {
-    let p = p.clamp(1e-12, 1.0);
-    let (mut low, mut high) = (0.0, 1.0);
-    while two_sided(high, df) > p && high < 1e12 {
-        high *= 2.0;
-    }
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if two_sided(middle, df) > p {
-            low = middle;
+    let (p, df) = (p.clamp(1e-12, 1.0), df.clamp(0.5, DF_MAX));
+    let density_at_0 = ln_gamma(0.5 * (df + 1.0)) - ln_gamma(0.5 * df) - 0.5 * (df * PI).ln();
+    let density = |t: f64| (density_at_0 - 0.5 * (df + 1.0) * (t * t / df).ln_1p()).exp();
+    let (mut low, mut high, mut t) = (0.0, f64::INFINITY, 2.0f64);
+    for _ in 0..STEPS_MAX {
+        let beyond = two_sided(t, df) - p;
+        if beyond > 0.0 {
+            low = t;
         } else {
-            high = middle;
+            high = t;
+        }
+        let next = t + beyond / (2.0 * density(t));
+        let next = match next > low && next < high && next < 4.0 * t {
+            true => next,
+            false if high.is_finite() => 0.5 * (low + high),
+            false => 2.0 * t,
+        };
+        let is_near = (next - t).abs() <= 1e-11 * t;
+        t = next;
+        if is_near {
+            break;
         }
     }
-    0.5 * (low + high)
+    t
 }
 
 /// The p-values of tests with weights as Holm's step-down procedure adjusts them, in
@@ -113,7 +128,7 @@ fn ln_gamma(x: f64) -> f64 {
     let rest = TERMS.iter().enumerate().skip(1);
     let sum = rest.fold(TERMS[0], |sum, (i, term)| sum + term / (x + i as f64));
     let t = x + 7.5;
-    0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + sum.ln()
+    0.5 * (2.0 * PI).ln() + (x + 0.5) * t.ln() - t + sum.ln()
 }
 
 #[cfg(test)]
@@ -132,6 +147,8 @@ mod tests {
             (0.001, 30.0, 3.646),
             (0.05, 1e7, 1.960),
             (0.5, 4.0, 0.741),
+            (0.001, 1.0, 636.6192),
+            (1.0, 4.0, 0.0),
         ];
         for (p, df, t) in table {
             assert!(

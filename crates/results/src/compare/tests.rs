@@ -185,6 +185,59 @@ fn repeats_show_differences_that_one_run_cannot() {
     );
 }
 
+/// A repeat at half the rate is not used, and is named; two repeats do not show which is disturbed.
+#[test]
+fn a_disturbed_repeat_is_set_aside() {
+    let server = Simulated::default();
+    let half = Simulated {
+        capacity: 100.0,
+        ..server
+    };
+    let disturbed = half.run("half", 77);
+    let slower = Simulated {
+        service_us: 480.0,
+        ..server
+    };
+    let slower = runs(slower, 3, 4_500);
+    let before: Vec<&RunRecord> = vec![&base()[0], &disturbed, &base()[2]];
+    let after: Vec<&RunRecord> = slower.iter().collect();
+    let against = compared(&before, &after, &Options::default());
+    assert_eq!(against.verdict, Overall::Slower, "{:?}", against.reasons);
+    assert_eq!(against.set_aside.len(), 1);
+    let aside = &against.set_aside[0];
+    assert_eq!(
+        (aside.suffix.as_str(), aside.side.as_str()),
+        ("half", "before")
+    );
+    assert!(against.remarks[0].contains("suffix half of before is not used"));
+    let sensitivity = against.sensitivity.expect("figures");
+    assert_eq!(
+        (sensitivity.repeats_before, sensitivity.repeats_after),
+        (2, 3)
+    );
+    let all = Options {
+        keep_all: true,
+        ..Options::default()
+    };
+    assert!(compared(&before, &after, &all).set_aside.is_empty());
+    let two = compared(&before[1..], &after, &Options::default());
+    assert!(two.set_aside.is_empty());
+    assert!(
+        two.remarks
+            .iter()
+            .any(|r| r.starts_with("too few repeats: 2"))
+    );
+    // The same server, with one disturbed repeat: nothing is shown.
+    let same: Vec<&RunRecord> = base()[5..8].iter().collect();
+    let against = compared(&same, &before, &Options::default());
+    assert_eq!(
+        against.verdict,
+        Overall::NoDifferenceShown,
+        "{:?}",
+        against.reasons
+    );
+}
+
 #[test]
 fn a_client_with_delays_does_not_make_the_server_slower() {
     let delayed = Simulated {

@@ -12,7 +12,7 @@ use super::student::holm;
 use serde::Serialize;
 
 /// The share of the error rate that the figures over the sweep have.
-const SWEEP_SHARE: f64 = 0.8;
+pub(super) const SWEEP_SHARE: f64 = 0.8;
 /// Operations that a reason names.
 const OPS_NAMED: usize = 5;
 
