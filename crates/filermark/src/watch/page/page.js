@@ -1,6 +1,7 @@
 'use strict';
 // Reads /state.json once a second and draws it. Text goes into the page as text only.
 const INTERVAL_MS = 1000;
+const GAP_S = 2.5;
 const SVG = 'http://www.w3.org/2000/svg';
 const byId = id => document.getElementById(id);
 const figure = (value, digits) =>
@@ -31,6 +32,16 @@ function part(name, attributes, text) {
   return element;
 }
 
+// Pairs without a gap: between load points there are no seconds.
+function runs(pairs, whole) {
+  const all = [];
+  pairs.forEach((pair, at) => {
+    if (at === 0 || (!whole && pair[0] - pairs[at - 1][0] > GAP_S)) all.push([]);
+    all[all.length - 1].push(pair);
+  });
+  return all;
+}
+
 // A line through [x, y] pairs, with the largest values at the ends of the axes.
 function chart(id, pairs, units, dots) {
   const svg = byId(id);
@@ -50,8 +61,12 @@ function chart(id, pairs, units, dots) {
   ];
   if (pairs.length) {
     parts.push(part('text', {x: left - 5, y: top + 8, 'text-anchor': 'end'}, figure(yMax, yMax < 10 ? 2 : 0)));
-    const points = pairs.map(p => `${x(p[0]).toFixed(1)},${y(p[1]).toFixed(1)}`).join(' ');
-    parts.push(part('polyline', {class: 'line', points}));
+    for (const run of runs(pairs, dots)) {
+      // A single value is a short line.
+      const places = run.length > 1 ? run.map(p => [x(p[0]), y(p[1])]) : [[x(run[0][0]) - 2, y(run[0][1])], [x(run[0][0]) + 2, y(run[0][1])]];
+      const points = places.map(p => `${p[0].toFixed(1)},${p[1].toFixed(1)}`).join(' ');
+      parts.push(part('polyline', {class: 'line', points}));
+    }
     if (dots) pairs.forEach(p => parts.push(part('circle', {class: 'dot', cx: x(p[0]), cy: y(p[1]), r: 4})));
   }
   svg.replaceChildren(...parts);
@@ -63,8 +78,10 @@ function draw(state) {
   if (document.title !== title) document.title = title;
   setText(byId('status'), state.status || 'no data yet');
   setText(byId('clients'), `${state.connected_count} of ${state.client_count} clients connected`);
+  const phase = state.phases[state.phases.length - 1];
+  const progress = p => state.is_over ? 'not run' : phase && phase.point === p.point ? 'running' : 'to come';
   fill('points', state.points.map(p => [figure(p.point, 0), p.name, figure(p.achieved, 0),
-    figure(p.mean_ms, 3), figure(p.p99_ms, 3), p.verdict || 'to come']));
+    figure(p.mean_ms, 3), figure(p.p99_ms, 3), p.verdict || progress(p)]));
   const measured = state.points.filter(p => p.achieved !== null && p.mean_ms !== null);
   chart('curve', measured.map(p => [p.achieved, p.mean_ms]).sort((a, b) => a[0] - b[0]), ['op/s', 'mean ms'], true);
   chart('rate', state.seconds.map(s => [s.at_s, s.rate]), ['s since the run began', 'op/s'], false);
