@@ -67,17 +67,31 @@ impl Browser {
         })
     }
 
+    /// The namespaces that it is in: a server in the same ones can be opened by its address.
+    pub fn sandbox(&self) -> &Arc<Sandbox> {
+        &self.sandbox
+    }
+
     /// Opens a page in a window of this size.
     ///
     /// # Errors
     ///
     /// When the browser does not start, or does not end in time.
     pub fn open(&self, page: &Path, scheme: Scheme, size: (u32, u32)) -> Result<Seen> {
+        self.open_url(&format!("file://{}", page.display()), scheme, size)
+    }
+
+    /// Opens an address in a window of this size.
+    ///
+    /// # Errors
+    ///
+    /// As [`Browser::open`].
+    pub fn open_url(&self, url: &str, scheme: Scheme, size: (u32, u32)) -> Result<Seen> {
         let args = [
             "--dump-dom".to_owned(),
             format!("--virtual-time-budget={BUDGET_MS}"),
         ];
-        let (dom, stderr) = self.run(page, scheme, size, &args)?;
+        let (dom, stderr) = self.run(url, scheme, size, &args)?;
         // The browser's internal pages write to the console, too.
         let is_of_page = |l: &&str| l.contains(":CONSOLE:") && !l.contains("chrome://");
         let console = stderr.lines().filter(is_of_page);
@@ -94,13 +108,14 @@ impl Browser {
     /// As [`Browser::open`].
     pub fn draw(&self, page: &Path, scheme: Scheme, size: (u32, u32), png: &Path) -> Result<()> {
         let args = [format!("--screenshot={}", png.display())];
-        self.run(page, scheme, size, &args).map(|_| ())
+        let url = format!("file://{}", page.display());
+        self.run(&url, scheme, size, &args).map(|_| ())
     }
 
     /// Runs the browser; returns standard output and standard error.
     fn run(
         &self,
-        page: &Path,
+        url: &str,
         scheme: Scheme,
         (width, height): (u32, u32),
         args: &[String],
@@ -130,7 +145,7 @@ impl Browser {
             .arg(format!("--blink-settings=preferredColorScheme={light}"))
             .arg(format!("--window-size={width},{height}"))
             .args(args)
-            .arg(format!("file://{}", page.display()))
+            .arg(url)
             .env("HOME", dir.path())
             .stdin(Stdio::null())
             .stdout(open(&out)?)
@@ -145,7 +160,7 @@ impl Browser {
                     let _ = child.kill();
                     let _ = child.wait();
                     return Err(Error::TimedOut {
-                        what: format!("chromium with {}", page.display()),
+                        what: format!("chromium with {url}"),
                         limit: LIMIT,
                         log: log_tail(&log),
                     });

@@ -10,12 +10,18 @@ Examples:
   filermark run -r sfs_rc -s mine --events mine.events    in one terminal
   filermark watch mine.events                             in another one
   ssh prime cat mine.events | filermark watch -           a run that has ended
+  filermark watch --web=8080 mine.events                  also in a browser
 
-It ends with the run. Ctrl-C ends it earlier; the run goes on.")]
+It ends with the run, with --web at Ctrl-C. Ctrl-C never ends the run.")]
 pub struct WatchArgs {
     /// The file that the run writes (`run --events FILE`); '-': standard input
     #[arg(value_name = "EVENTS")]
     pub events: PathBuf,
+    /// Also offer it as a page for a browser of this host, at this port of
+    /// 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "0")]
+    pub web: Option<u16>,
     /// No colours
     #[arg(long)]
     pub no_color: bool,

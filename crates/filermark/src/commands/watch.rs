@@ -2,10 +2,12 @@
 
 use crate::cli::WatchArgs;
 use crate::events::read_line;
+use crate::http::{HttpServer, Listen};
 use crate::progress::{ProgressForm, ProgressStyle};
-use crate::watch::{Next, Shown, Tail};
+use crate::watch::{Next, Page, Shown, Tail};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_engine::driver::StopFlag;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -25,6 +27,8 @@ pub fn watch(args: &WatchArgs) -> CommandResult {
         no_color: args.no_color,
         console: false,
     };
+    let page = Page::default();
+    let server = args.web.map(|port| serve(&page, port)).transpose()?;
     let mut shown: Option<Shown> = None;
     let mut last = Instant::now();
     let mut is_quiet = false;
@@ -32,10 +36,14 @@ pub fn watch(args: &WatchArgs) -> CommandResult {
         match tail.next().map_err(CommandError::Failed)? {
             Next::Line(text) => {
                 (last, is_quiet) = (Instant::now(), false);
-                match (&mut shown, read_line(&text)) {
+                let line = read_line(&text);
+                if let Some(line) = &line {
+                    page.receive(line);
+                }
+                match (&mut shown, line) {
                     (Some(shown), Some(line)) => {
                         if shown.receive(&line) {
-                            return Ok(ExitCode::SUCCESS);
+                            return end(server, &stop);
                         }
                     }
                     // Types of later versions are passed over.
@@ -65,6 +73,33 @@ pub fn watch(args: &WatchArgs) -> CommandResult {
         }
     }
     Err(CommandError::Stopped)
+}
+
+/// Offers the page on this host.
+fn serve(page: &Page, port: u16) -> Result<HttpServer, CommandError> {
+    let (listen, its) = (Listen::local(port), page.clone());
+    let server = HttpServer::start(listen, None, move |request| its.answer(request));
+    let server = server.map_err(|e| {
+        CommandError::Failed(format!(
+            "--web={port}: cannot listen: {e}; choose another port"
+        ))
+    })?;
+    print_stderr_line(format_args!("page: http://{}/", server.address()));
+    Ok(server)
+}
+
+/// After the last event: the page stays until Ctrl-C.
+fn end(server: Option<HttpServer>, stop: &StopFlag) -> CommandResult {
+    if let Some(server) = server {
+        print_stderr_line(format_args!(
+            "the run has ended; the page stays at http://{}/ until Ctrl-C",
+            server.address()
+        ));
+        while !stop.is_raised() {
+            std::thread::sleep(LOOK);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn not_events(name: &str) -> CommandError {

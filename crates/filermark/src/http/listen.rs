@@ -13,15 +13,19 @@ const TOKEN_LEN: std::ops::RangeInclusive<usize> = 16..=256;
 pub struct Listen(pub SocketAddr);
 
 impl Listen {
+    /// A port of 127.0.0.1; 0: a free one.
+    pub fn local(port: u16) -> Self {
+        Self(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))
+    }
+
     /// `PORT` (of 127.0.0.1) or `ADDR:PORT`.
     ///
     /// # Errors
     /// It is neither.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let port = text.strip_prefix("localhost:").unwrap_or(text);
         if let Ok(port) = port.parse::<u16>() {
-            return Ok(Self(SocketAddr::new(local, port)));
+            return Ok(Self::local(port));
         }
         text.parse().map(Self).map_err(|_| {
             "give a port, or an address and a port, such as 9464, 10.0.0.7:9464 or [::1]:9464"

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::events::read_line;
+use crate::http::Request;
 use crate::progress::{ProgressForm, ProgressStyle};
 use std::io::Write;
 
@@ -44,4 +45,37 @@ fn all_events_can_be_shown() {
     assert!(lines[1..].iter().all(|line| !shown.receive(line)));
     let end = r#"{"at":"x","seq":12,"type":"run_ended","outcome":"failed","reason":"r","exit_code":1,"wall_seconds":1e300}"#;
     assert!(shown.receive(&read_line(end).expect("an event")));
+}
+
+#[test]
+fn the_page_has_a_policy_and_its_state_follows_the_events() {
+    let page = Page::default();
+    let lines = include_str!("../metrics/tests/events.jsonl").lines();
+    for line in lines.filter_map(read_line) {
+        page.receive(&line);
+    }
+    let ask = |path: &str| {
+        page.answer(&Request {
+            path: path.into(),
+            accept: String::new(),
+        })
+    };
+    for path in ["/", "/page.css", "/page.js", "/state.json"] {
+        let answer = ask(path);
+        assert_eq!(answer.status, 200, "{path}");
+        let (name, policy) = answer.headers[0];
+        assert_eq!(name, "Content-Security-Policy");
+        assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    }
+    assert_eq!(ask("/other").status, 404);
+    let state: serde_json::Value = serde_json::from_str(&ask("/state.json").body).expect("JSON");
+    assert_eq!(state["status"], "RUN of load point 2");
+    assert_eq!(state["connected_count"], 1);
+    assert_eq!(state["points"][0]["verdict"], "VALID, CACHED");
+    assert_eq!(state["points"][0]["achieved"], 100.0);
+    let finding = "short-run: the window was 1.0 s long";
+    assert_eq!(state["points"][0]["findings"][0], finding);
+    assert_eq!(state["points"][1]["achieved"], serde_json::Value::Null);
+    assert_eq!(state["seconds"][1]["at_s"], 6.0);
+    assert_eq!(state["phases"].as_array().map(Vec::len), Some(3));
 }

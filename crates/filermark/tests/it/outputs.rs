@@ -10,9 +10,9 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Subcommands that print nothing (`tag`), or nothing before a signal ends them: the standard output of
+/// Subcommands that print nothing on standard output, or nothing before a signal ends them: that of
 /// `agent` is its link to the prime. The others print with the same function.
-const NOT_TRIED: [&str; 5] = ["agent", "serve", "clock", "help", "tag"];
+const NOT_TRIED: [&str; 6] = ["agent", "serve", "clock", "watch", "tag", "help"];
 
 /// Runs the program with its standard output on `/dev/full`, where writes fail; it has to fail
 /// with a message about that.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\"";
+pub const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\"";
 
 /// What is added to a copy of the page: axe-core, and a script that writes the results into the
 /// document.
@@ -89,7 +89,14 @@ fn page_of(dir: &Path, record: &RunRecord, args: &[&str]) -> String {
 }
 
 /// Checks a page in one scheme at one width.
-fn assert_fine(browser: &Browser, dir: &Path, page: &str, axe: &str, scheme: Scheme, width: u32) {
+pub fn assert_fine(
+    browser: &Browser,
+    dir: &Path,
+    page: &str,
+    axe: &str,
+    scheme: Scheme,
+    width: u32,
+) {
     let (found, console) = judge(browser, dir, &judged(page, axe), scheme, width);
     let place = format!("{scheme:?}, {width} wide");
     assert_eq!(found["width"], width, "{place}");

@@ -1,9 +1,11 @@
 //! `watch`: follows a run by the file of its events.
 
 use crate::load_guard::beside_others;
+use crate::report_browser::{POLICY, assert_fine};
 use crate::second_client::serve;
 use crate::sweep::Sweep;
 use filermark_server::ServerOptions;
+use filermark_testbed::{Browser, Scheme, available};
 use rustix::process::Signal;
 
 /// `watch` of the events of a run.
@@ -66,4 +68,54 @@ fn watch_refuses_other_files() {
     refused.assert_sentence(&["rc", "line 1", "run_began", "--events"]);
     let missing = sweep.arg("nowhere").fail(2);
     missing.assert_sentence(&["nowhere", "cannot be read", "--events"]);
+}
+
+/// The state of a page as a document of its own, for the checks of pages in files.
+fn as_file(dom: &str) -> String {
+    let style = include_str!("../../src/watch/page/page.css");
+    let dom = dom.replace(
+        "<link rel=\"stylesheet\" href=\"/page.css\">",
+        &format!("{POLICY} content=\"connect-src 'none'\"><style>{style}</style>"),
+    );
+    dom.replace("<script src=\"/page.js\" defer=\"\"></script>", "")
+}
+
+#[test]
+fn the_page_shows_a_run_in_a_browser() {
+    let (Some(browser), Some(axe)) = (available(Browser::new()), available(Browser::axe())) else {
+        return;
+    };
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let run = Sweep::on(&server).set("LOAD", "100 200");
+    let run = run.arg("--events").arg("events");
+    let record = run.succeed().record();
+    let watch = watch_of(&run).arg("--web").in_network_of(browser.sandbox());
+    let mut watching = watch.start();
+    watching.wait_for("the page stays at http://");
+    let text = watching.stderr();
+    let url = text.lines().find_map(|line| line.strip_prefix("page: "));
+    let url = url.expect("an address").to_owned();
+    let seen = browser.open_url(&url, Scheme::Light, (1280, 1000));
+    let seen = seen.expect("it opens");
+    // No error, no request that the policy refuses.
+    assert!(seen.console.is_empty(), "{:?}", seen.console);
+    for wanted in [
+        "complete, ",
+        "100 op/s",
+        "200 op/s",
+        "1 of 1 clients connected",
+        "<circle",
+        "<polyline",
+    ] {
+        assert!(seen.dom.contains(wanted), "{wanted}: {}", seen.dom);
+    }
+    assert_eq!(seen.dom.matches("<circle").count(), record.points.len());
+    let dir = tempfile::tempdir().expect("a directory");
+    let page = as_file(&seen.dom);
+    for (scheme, width) in [(Scheme::Light, 1280), (Scheme::Dark, 400)] {
+        assert_fine(&browser, dir.path(), &page, &axe, scheme, width);
+    }
+    watching.signal(Signal::INT);
+    assert_eq!(watching.wait().code, 0);
 }
