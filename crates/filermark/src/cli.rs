@@ -229,14 +229,38 @@ pub struct DemoArgs {
 
 /// `plan`.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Example:\n  filermark plan -r sfs_rc -o PROCS=16")]
+#[command(after_help = "\
+Examples:
+  filermark plan -r sfs_rc -o PROCS=16
+  filermark plan --power 5%                   repeats that detect a change of 5 %
+  filermark plan --power 5% --from 'result/base*.run.jsonl'")]
 pub struct PlanArgs {
     #[command(flatten)]
     pub source: SourceArgs,
     #[command(flatten)]
+    pub power: PowerArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub verbose: VerboseArgs,
+}
+
+/// The repeats that `compare` takes.
+#[derive(Clone, Debug, Args)]
+pub struct PowerArgs {
+    /// Print how many repeats on each side `compare` takes to detect such a change, instead
+    /// of the plan of a run
+    #[arg(long, value_name = "PERCENT", value_parser = compare::parse_percent_above_0)]
+    #[arg(conflicts_with_all = ["rc", "suffix", "dir", "options", "benchmarks", "workload"])]
+    pub power: Option<f64>,
+    /// With --power: the standard deviation between runs [default: 2%]
+    #[arg(long, value_name = "PERCENT", value_parser = compare::parse_percent_above_0)]
+    #[arg(requires = "power")]
+    pub deviation: Option<f64>,
+    /// With --power: the records of repeats that show the deviation; a pattern names several
+    #[arg(long, value_name = "GLOB", num_args = 1.., requires = "power")]
+    #[arg(conflicts_with = "deviation")]
+    pub from: Vec<PathBuf>,
 }
 
 /// `validate`.

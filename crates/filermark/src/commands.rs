@@ -15,6 +15,7 @@ pub mod manual;
 pub mod netmist;
 pub mod params;
 pub mod plan;
+mod plan_repeats;
 pub mod preflight;
 pub mod quick;
 pub mod report;

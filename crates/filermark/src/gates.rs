@@ -6,10 +6,12 @@ use filermark_archive::kind::RECORDS;
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::files::write_whole;
 use filermark_cli_kit::view::print_stderr_line;
+use filermark_model::plan::RunPlan;
 use filermark_report::{Gate, junit};
 use filermark_results::RunRecord;
 use filermark_results::assertion::check;
-use filermark_results::compare::{CompareError, Group, Options, Overall, compare};
+use filermark_results::compare::deviation::other_work;
+use filermark_results::compare::{CompareError, FieldChange, Group, Options, Overall, compare};
 use std::path::Path;
 
 /// A gate has failed.
@@ -42,6 +44,21 @@ impl<'a> Gates<'a> {
                 folder.display()
             )])),
             None => Ok(Self { args, baseline }),
+        }
+    }
+
+    /// Refuses a run whose plan is other work than the baseline, before anything is made.
+    ///
+    /// # Errors
+    /// The plans differ in more than places.
+    pub fn refuse_other_work(&self, plan: &RunPlan) -> Result<(), CommandError> {
+        let fields = self.baseline.as_ref().and_then(|b| other_work(b, plan));
+        match fields {
+            None => Ok(()),
+            Some(fields) => Err(CommandError::Usage(vec![format!(
+                "--baseline: {}; nothing was measured; use the parameters of the baseline, or another baseline",
+                different(&fields)
+            )])),
         }
     }
 
@@ -126,6 +143,15 @@ fn failure_of(what: FailOnResult, record: &RunRecord) -> Option<String> {
     }
 }
 
+/// What differs, in a sentence.
+fn different(fields: &[FieldChange]) -> String {
+    let fields = fields
+        .iter()
+        .map(|f| format!("{} {}, now {}", f.name, f.before, f.after));
+    let fields: Vec<String> = fields.collect();
+    format!("it did different work: {}", fields.join("; "))
+}
+
 /// Why a run is worse than its baseline; `None`: it is not.
 ///
 /// # Errors
@@ -144,13 +170,7 @@ fn regression(
         ..Options::default()
     };
     let comparison = compare(&groups, &options).map_err(|why| match why {
-        CompareError::OtherWork { fields, .. } => {
-            let fields = fields
-                .iter()
-                .map(|f| format!("{} {}, now {}", f.name, f.before, f.after));
-            let fields: Vec<String> = fields.collect();
-            format!("it did different work: {}", fields.join("; "))
-        }
+        CompareError::OtherWork { fields, .. } => different(&fields),
         other => other.to_string(),
     })?;
     Ok(match comparison.against.first() {

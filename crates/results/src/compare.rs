@@ -11,6 +11,7 @@
 //! Nothing here reads or writes a file.
 
 mod conclusion;
+pub mod deviation;
 mod difference;
 mod interval_variance;
 mod point_validity;

@@ -95,3 +95,10 @@ pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
         _ => Err("give percent from 0 to 1000".into()),
     }
 }
+
+pub(super) fn parse_percent_above_0(text: &str) -> Result<f64, String> {
+    let percent = parse_percent(text).ok();
+    percent
+        .filter(|percent| *percent >= 0.01)
+        .ok_or_else(|| "give percent from 0.01 to 1000".into())
+}

@@ -1,6 +1,7 @@
 //! `plan`: prints what would run; contacts no server.
 
 use crate::cli::{OutputArgs, PlanArgs};
+use crate::commands::plan_repeats::plan_repeats;
 use crate::{resolve_args, stdout};
 use filermark_cli_kit::exit::CommandResult;
 use filermark_config::Resolved;
@@ -8,6 +9,9 @@ use std::process::ExitCode;
 
 /// Prints the resolved plan.
 pub fn plan(args: &PlanArgs) -> CommandResult {
+    if let Some(change_pcnt) = args.power.power {
+        return plan_repeats(change_pcnt, &args.power, args.output.json);
+    }
     print(&resolve_args::resolved(&args.source)?, &args.output)
 }
 

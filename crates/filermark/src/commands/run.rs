@@ -52,6 +52,7 @@ fn run_sources(args: &RunArgs, mut sources: Sources) -> CommandResult {
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     print_findings(&resolved.plan, args.verbose.verbose > 0);
     let gates = Gates::open(&args.gates)?;
+    gates.refuse_other_work(&resolved.plan)?;
     let mode = RunMode {
         goes_on: args.resume,
         gates: Some(&gates),

@@ -299,3 +299,42 @@ fn runs_of_which_nothing_counts_are_reported_and_not_compared() {
     }
     assert!(!output_text.contains("over the sweep"), "{output_text}");
 }
+
+/// The repeats for a sensitivity, as text and JSON, and wrong usage.
+#[test]
+fn repeats_are_planned_for_a_sensitivity() {
+    let dir = tempfile::tempdir().expect("directory");
+    let plan = |args: &[&str]| filermark(dir.path(), &[&["plan"], args].concat());
+    let printed = plan(&["--power", "5%"]);
+    assert_eq!(code(&printed), 0, "{}", text(&printed.stderr));
+    let output_text = text(&printed.stdout);
+    assert!(
+        output_text.starts_with("repeats    7 on each side detect a change of 5 %")
+            && output_text.contains("--threshold 2.5"),
+        "{output_text}"
+    );
+    let json_form = plan(&["--power", "10", "--deviation", "4%", "--json"]);
+    let value: Value = serde_json::from_slice(&json_form.stdout).expect("JSON");
+    assert_eq!(
+        (&value["repeats"], &value["format"]),
+        (&7.into(), &1.into())
+    );
+    for (args, why) in [
+        (&["--power", "0"][..], "give percent from 0.01"),
+        (
+            &["--power", "0.1%", "--deviation", "20%"],
+            "more than 100 repeats",
+        ),
+        (
+            &["--power", "5%", "--from", "none*"],
+            "none*: this pattern names no file",
+        ),
+        (&["--power", "5%", "-r", "rc"], "cannot be used with"),
+        (&["--deviation", "5%"], "--power"),
+    ] {
+        let ended = plan(args);
+        let output_text = text(&ended.stderr);
+        assert_eq!(code(&ended), 2, "{args:?}: {output_text}");
+        assert!(output_text.contains(why), "{args:?}: {output_text}");
+    }
+}

@@ -115,6 +115,21 @@ fn a_baseline_is_compared_and_other_work_is_refused() {
         stderr.contains("--baseline: it did different work"),
         "{stderr}"
     );
+    // A run is refused before it begins: it leaves no file.
+    let third = null_run()
+        .set("SEED", 7)
+        .arg("--baseline")
+        .arg(record(&base));
+    let ended = third.fail(2);
+    assert_eq!(ended.stderr.matches("SEED").count(), 1, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("nothing was measured"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!third.result("").exists(), "no file was written");
+    let again = null_run().arg("--baseline").arg(record(&base));
+    again.arg("--max-regression").arg("1000%").succeed();
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn disturbed(pairs: &[Pair<'_>], repeats: (usize, usize), spread: f64) -> Vec<Di
             records.push(d.record);
             is_first
         });
-        side.truncate(count / REPEATS_PER_ASIDE);
+        side.truncate(count / REPEATS_PER_ASIDE); // None of two.
         side
     };
     sides.into_iter().flat_map(of_side).collect()
@@ -211,7 +211,7 @@ impl Row {
 fn rows(pairs: &[Pair<'_>], repeats: (usize, usize), kind: Kind) -> Vec<Row> {
     let mut rows = Vec::new();
     for (is_after, count) in [(false, repeats.0), (true, repeats.1)] {
-        if count < REPEATS_PER_ASIDE {
+        if count < 2 {
             continue;
         }
         let logs = |pair: &Pair<'_>| -> Option<Vec<f64>> {
@@ -239,6 +239,14 @@ fn rows(pairs: &[Pair<'_>], repeats: (usize, usize), kind: Kind) -> Vec<Row> {
         rows.extend(each);
     }
     rows
+}
+
+/// The mean logarithm of each record of the side before, over the load points that all of them
+/// measured; `None`: there is none.
+pub fn over_the_sweep(pairs: &[Pair<'_>], count: usize, kind: Kind) -> Option<Vec<f64>> {
+    let rows = rows(pairs, (count, 0), kind);
+    let sweep = rows.into_iter().find(|row| row.point.is_none());
+    sweep.map(|row| row.logs)
 }
 
 /// The robust standard deviation of one repeat. The median of each row is at its own distance of

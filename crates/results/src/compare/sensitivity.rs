@@ -105,9 +105,14 @@ fn detectable(error: f64, df: f64, allowance: f64, threshold: f64) -> f64 {
     limit + student::quantile(2.0 * (1.0 - POWER_PCNT / 100.0), df) * error
 }
 
+/// The JSON Schema of a [`RepeatPlan`].
+pub const REPEAT_PLAN_SCHEMA: &str = include_str!("../../schema/repeat-plan-v1.json");
+
 /// Repeats for a wanted sensitivity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RepeatPlan {
+    /// The version of the JSON form: 1.
+    pub format: u32,
     /// The change that is to be detected, in percent.
     pub change_pcnt: f64,
     /// Standard deviation of a figure between runs, in percent: `--spread` of the comparison.
@@ -132,6 +137,7 @@ impl RepeatPlan {
         let reach = |repeats: usize| detectable_with(repeats, deviation_pcnt, threshold_pcnt);
         let repeats = (1..=REPEATS_MAX).find(|n| reach(*n) <= change)?;
         Some(Self {
+            format: 1,
             change_pcnt,
             deviation_pcnt,
             threshold_pcnt,

@@ -424,3 +424,45 @@ fn different_lengths_of_open_runs_are_remarked() {
         "{remark}"
     );
 }
+
+#[test]
+fn repeats_show_their_deviation() {
+    let records: Vec<&RunRecord> = base()[..10].iter().collect();
+    let of = |records: &[&RunRecord]| deviation::deviation_pcnt(&group("g", records));
+    let pcnt = of(&records).unwrap().expect("ten repeats");
+    // 1.5 % between runs, 1 % between load points.
+    assert!((0.8..2.6).contains(&pcnt), "{pcnt}");
+    assert_eq!(of(&records[..2]).unwrap(), None);
+    assert!(of(&[records[0], records[0], records[1]]).is_err());
+    let other = Simulated {
+        point_count: 3,
+        ..Simulated::default()
+    };
+    let other = other.run("o", 7);
+    assert!(of(&[records[0], records[1], &other]).is_err());
+}
+
+#[test]
+fn the_plan_of_repeats_matches_its_schema() {
+    let plan = sensitivity::RepeatPlan::new(5.0, 2.0, 5.0).expect("a plan");
+    assert_eq!((plan.repeats, plan.threshold_pcnt), (7, 2.5));
+    assert_eq!(
+        sensitivity::RepeatPlan::new(10.0, 2.0, 5.0).map(|p| p.repeats),
+        Some(3)
+    );
+    assert_eq!(sensitivity::RepeatPlan::new(0.1, 10.0, 5.0), None);
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    let schema = serde_json::from_str(sensitivity::REPEAT_PLAN_SCHEMA).unwrap();
+    compiler
+        .add_resource("urn:filermark:repeat-plan:1", schema)
+        .unwrap();
+    let index = compiler
+        .compile("urn:filermark:repeat-plan:1", &mut schemas)
+        .unwrap();
+    let value = serde_json::to_value(plan).unwrap();
+    schemas
+        .validate(&value, index)
+        .map_err(|e| format!("{e:#}"))
+        .unwrap();
+}
