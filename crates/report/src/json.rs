@@ -6,6 +6,7 @@ use crate::labels;
 use crate::search;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::{Latency, PointStats};
+use filermark_results::assertion::percentile_ms;
 use filermark_results::bands::bands;
 use filermark_results::figures::{Throughput, is_composite};
 use filermark_results::verdict::HeldRate;
@@ -18,6 +19,12 @@ const FORMAT: u32 = 1;
 /// The summary as JSON: the run, the verdict with its reasons, peak, ORT, and
 /// per load point the figures and findings. Names end in their units.
 pub fn json_summary(record: &RunRecord) -> Value {
+    json_summary_with(record, &[])
+}
+
+/// As [`json_summary`], with these percentiles of every distribution as well.
+pub fn json_summary_with(record: &RunRecord, percentiles: &[f64]) -> Value {
+    let latency = |latency: &Latency| latency_with(latency, percentiles);
     let run = &record.run;
     let verdict = record.verdict();
     let peak = record.peak().and_then(PointRecord::measured);
@@ -44,7 +51,7 @@ pub fn json_summary(record: &RunRecord) -> Value {
         "classical": ClassicalResult::of_record(record),
         "heritage": run.plan.benchmark.heritage,
         "findings": record.run_findings().collect::<Vec<_>>(),
-        "points": record.points.iter().map(|p| point(record, p)).collect::<Vec<_>>(),
+        "points": record.points.iter().map(|p| point(record, p, &latency)).collect::<Vec<_>>(),
         "wall_seconds": record.end.as_ref().map(|e| e.wall_seconds),
         "cut": record.cut,
     });
@@ -70,7 +77,7 @@ fn knee(record: &RunRecord) -> Option<Value> {
     }))
 }
 
-fn point(record: &RunRecord, point: &PointRecord) -> Value {
+fn point(record: &RunRecord, point: &PointRecord, latency: &dyn Fn(&Latency) -> Value) -> Value {
     let mut value = json!({
         "number": point.load.number,
         "requested_ops_per_sec": labels::requested(record, point.load),
@@ -106,7 +113,7 @@ fn point(record: &RunRecord, point: &PointRecord) -> Value {
         };
         value["ops"] = stats.ops.iter().map(op).collect();
         if is_composite(record) {
-            composite(&mut value, record, point, stats);
+            composite(&mut value, record, point, stats, latency);
         }
         value["stalls"] = json!(point.stalls);
         value["client_reads"] = json!(point.client_reads);
@@ -117,7 +124,13 @@ fn point(record: &RunRecord, point: &PointRecord) -> Value {
 }
 
 /// Further members of composites.
-fn composite(value: &mut Value, record: &RunRecord, point: &PointRecord, stats: &PointStats) {
+fn composite(
+    value: &mut Value,
+    record: &RunRecord,
+    point: &PointRecord,
+    stats: &PointStats,
+    latency: &dyn Fn(&Latency) -> Value,
+) {
     value["units"] = labels::unit(record).map(|_| point.load.units).into();
     value["proc_count"] = record.run.plan.proc_count_at(point.load).into();
     let moved = Throughput::of(stats);
@@ -144,14 +157,33 @@ fn composite(value: &mut Value, record: &RunRecord, point: &PointRecord, stats: 
     value["latency_bands"] = entries.collect();
 }
 
-fn latency(latency: &Latency) -> Value {
+/// The figures that reports show; 90 % and 99.99 %, and what was asked for, where at least ten
+/// operations are above.
+fn latency_with(latency: &Latency, percentiles: &[f64]) -> Value {
     let mut value = json!({ "std_dev": latency.std_dev_ns() / 1e6 });
+    let mut at_least = latency.at_least_names();
     for (name, figure) in latency.figures() {
         value[name] = figure.ms().value.into();
     }
-    let at_least = latency.at_least_names();
+    for (name, percentile) in [("p90", 90.0), ("p9999", 99.99)] {
+        if let Some(ms) = percentile_ms(latency, percentile) {
+            value[name] = ms.into();
+            at_least.extend(latency.percentile(percentile).at_least.then_some(name));
+        }
+    }
     if !at_least.is_empty() {
         value["at_least"] = json!(at_least);
+    }
+    if !percentiles.is_empty() {
+        let entry = |percentile: &f64| {
+            let figure = latency.percentile(*percentile);
+            json!({
+                "percentile": percentile,
+                "value": percentile_ms(latency, *percentile),
+                "at_least": figure.at_least,
+            })
+        };
+        value["percentiles"] = percentiles.iter().map(entry).collect();
     }
     value
 }
@@ -203,6 +235,22 @@ mod tests {
         let csv = filermark_results::csv::csv(&record);
         assert!(csv.lines().nth(1).unwrap().contains(",mean p99,"), "{csv}");
         assert!(!csv.lines().nth(2).unwrap().contains("p99"), "{csv}");
+    }
+
+    #[test]
+    fn percentiles_exist_where_enough_operations_are_above_them() {
+        let record = testing::record();
+        let value = json_summary_with(&record, &[50.0, 99.5, 99.9999]);
+        let service = &value["points"][3]["service_ms"];
+        let count = value["points"][3]["success_count"].as_u64().unwrap();
+        assert!(service["p90"].as_f64() >= service["p50"].as_f64());
+        assert_eq!(service["p9999"].is_number(), count >= 100_000, "{count}");
+        let asked = &service["percentiles"];
+        assert_eq!(asked[0]["value"], service["p50"]);
+        assert!(asked[1]["value"].as_f64() <= service["p99"].as_f64().map(|p| p * 100.0));
+        assert!(asked[2]["value"].is_null());
+        assert_eq!(asked[2]["percentile"], 99.9999);
+        assert!(json_summary(&record)["points"][3]["service_ms"]["percentiles"].is_null());
     }
 
     #[test]

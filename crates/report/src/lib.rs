@@ -57,7 +57,7 @@ pub use disclosure::{
 pub use files::{PngError, chart_png, chart_svg};
 pub use format::{ms, rate};
 pub use html::{html, record_sections};
-pub use json::json_summary;
+pub use json::{json_summary, json_summary_with};
 pub use junit::{Gate, junit};
 pub use keys::key_values;
 pub use knee::{KNEE_TERM, knee};

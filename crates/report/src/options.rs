@@ -26,6 +26,8 @@ pub struct ReportOptions<'a> {
     pub historical: Option<&'a Historical>,
     /// The chart of a drawing.
     pub chart: &'static Chart,
+    /// Further percentiles of JSON.
+    pub percentiles: &'a [f64],
 }
 
 impl<'a> ReportOptions<'a> {
@@ -36,6 +38,7 @@ impl<'a> ReportOptions<'a> {
             edition: Edition::Public,
             historical: None,
             chart: &CHARTS[0],
+            percentiles: &[],
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::disclosure::{
 };
 use crate::files::{PngError, chart_png, chart_svg};
 use crate::html::html;
-use crate::json::json_summary;
+use crate::json::json_summary_with;
 use crate::keys::key_values;
 use crate::options::{Edition, ReportOptions};
 use crate::templates::{TemplateError, Templates};
@@ -117,7 +117,7 @@ pub const FORMS: [Form; 7] = [
         name: "json",
         output: on_request("{suffix}.json", "application/json", "the summary as JSON"),
         record: |record, options| {
-            let mut value = json_summary(record);
+            let mut value = json_summary_with(record, options.percentiles);
             if let Some(historical) = options.historical {
                 value["historical"] = json!(historical);
             }

@@ -17,6 +17,7 @@ Examples:
   filermark report mine.run.jsonl -d /tmp/again
   filermark report -f html -o mine.html mine.run.jsonl    and its chart, mine.png
   filermark report -f summary mine.run.jsonl       key: value, for scripts
+  filermark report -f json --percentiles 99.5,99.95 mine.run.jsonl
   filermark report -f pdf -r -o mine.pdf mine.run.jsonl
   filermark report -o curve.svg --chart heat mine.run.jsonl
   filermark report -f html -o sub.html sub.xml     a disclosure, and its chart, sub.png
@@ -47,6 +48,9 @@ pub struct ReportArgs {
     /// Chart for an SVG or PNG file
     #[arg(long, value_name = "NAME", value_parser = charts(), default_value = CHARTS[0].name)]
     pub chart: &'static Chart,
+    /// Further percentiles of JSON (-f json, --json), such as 99.5,99.99
+    #[arg(long, value_name = "P[,P...]", value_delimiter = ',', value_parser = parse_percentile)]
+    pub percentiles: Vec<f64>,
     /// The browser that prints PDF [default: FILERMARK_BROWSER, or the first that is found]
     #[arg(long, value_name = "PROGRAM")]
     pub browser: Option<PathBuf>,
@@ -69,6 +73,13 @@ pub struct ReportArgs {
     pub output: OutputArgs,
     #[command(flatten)]
     pub verbose: VerboseArgs,
+}
+
+fn parse_percentile(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_start_matches('p').parse::<f64>().ok();
+    number
+        .filter(|percentile| *percentile > 0.0 && *percentile < 100.0)
+        .ok_or_else(|| "give percentiles above 0 and below 100: 50,99.5".to_owned())
 }
 
 /// The forms of reports by their names.

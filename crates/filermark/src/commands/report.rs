@@ -80,8 +80,18 @@ fn of_record(
         edition: edition(args),
         historical: beside,
         chart: args.chart,
+        percentiles: &args.percentiles,
         ..ReportOptions::new(templates)
     };
+    let is_json = args.output.json
+        || match (args.format, args.out.as_deref()) {
+            (Some(form), _) => form.name == "json",
+            (None, out) => out.is_some_and(|out| out.extension().is_some_and(|e| e == "json")),
+        };
+    if !args.percentiles.is_empty() && !is_json {
+        let sentence = "--percentiles: only JSON has them; add -f json or --json";
+        return Err(CommandError::Usage(vec![sentence.into()]));
+    }
     let gates = Gates::open(&args.gates)?;
     let made = match (args.format, args.out.as_deref()) {
         (None, None) => all_files(args, input, &record, &options),
@@ -154,7 +164,13 @@ fn all_files(
         files.push(write_proc_logs(record, dir).map_err(CommandError::of)?);
     }
     files.extend(stdout::write_reports(record, dir, options)?);
-    stdout::print_summary(record, &args.output);
+    match args.output.json {
+        true => stdout::print_json(&filermark_report::json_summary_with(
+            record,
+            &args.percentiles,
+        )),
+        false => stdout::print_summary(record, &args.output),
+    }
     for file in &files {
         filermark_cli_kit::stderr_line!("{}", file.display());
     }
