@@ -28,7 +28,7 @@ use filermark_server::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, U
 pub use gates::{FailOnResult, GateArgs};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
-pub use live::{EventsArgs, LostArgs};
+pub use live::{ConsoleArgs, EventsArgs, LostArgs, ProgressArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
 pub use quick::QuickArgs;
@@ -203,6 +203,8 @@ pub struct DemoArgs {
     #[command(flatten)]
     pub events: EventsArgs,
     #[command(flatten)]
+    pub progress: ProgressArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub verbose: VerboseArgs,
@@ -287,6 +289,10 @@ pub struct RunArgs {
     pub events: EventsArgs,
     #[command(flatten)]
     pub gates: GateArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
+    #[command(flatten)]
+    pub console: ConsoleArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

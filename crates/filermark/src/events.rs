@@ -179,7 +179,10 @@ impl Events {
             Progress::SearchTried(_, tried) => Event::Remark {
                 message: filermark_report::search_line(tried, false),
             },
-            Progress::SearchEnded(_) | Progress::Tasks { .. } | Progress::Host(_) => return None,
+            Progress::SearchEnded(_)
+            | Progress::Tasks { .. }
+            | Progress::Idle { .. }
+            | Progress::Host(_) => return None,
         })
     }
 

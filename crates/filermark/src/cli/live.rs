@@ -1,7 +1,8 @@
-//! Options of all commands that run load points: where events go, and what a lost
-//! client means.
+//! Options of all commands that run load points: where events go, what a lost client means, and
+//! what is printed during the run.
 
 use crate::events::Target;
+use crate::progress::ProgressMode;
 use clap::{Args, ValueEnum};
 use filermark_config::Sources;
 
@@ -11,6 +12,44 @@ pub struct EventsArgs {
     /// Write events as JSON lines to a file or FIFO; '-': standard output
     #[arg(long, value_name = "FILE", value_parser = Target::parse)]
     pub events: Option<Target>,
+}
+
+/// What is printed during a run.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ProgressArgs {
+    /// Print one line per second on stderr, instead of the live view
+    #[arg(long, conflicts_with = "quiet")]
+    pub lines: bool,
+    /// Print nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl ProgressArgs {
+    /// How much is printed.
+    pub const fn mode(self) -> ProgressMode {
+        match (self.quiet, self.lines) {
+            (true, _) => ProgressMode::Quiet,
+            (false, true) => ProgressMode::Lines,
+            (false, false) => ProgressMode::View,
+        }
+    }
+}
+
+/// The console of a generation.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ConsoleArgs {
+    /// Print the console of that generation on stderr, for mounted runs
+    #[arg(long, value_enum, value_name = "YEAR", conflicts_with_all = ["lines", "quiet"])]
+    pub console: Option<ConsoleArg>,
+}
+
+/// The words of `--console`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConsoleArg {
+    /// Phases, percentages, heartbeats and latency bands, as netmist printed them
+    #[value(name = "2014")]
+    Of2014,
 }
 
 /// What a lost client means.

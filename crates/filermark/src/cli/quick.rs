@@ -1,6 +1,6 @@
 //! Options of `quick`.
 
-use super::{OutputArgs, VerboseArgs};
+use super::{OutputArgs, ProgressArgs, VerboseArgs};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub struct QuickArgs {
     /// Set a parameter of all parts, such as USERNAME; may be repeated
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

@@ -33,7 +33,7 @@ impl Program for Runs {
         let way = RunMode {
             companion: Some(setup),
             goes_on: is_resumed,
-            gates: None,
+            ..RunMode::default()
         };
         let (output, events) = (OutputArgs::default(), EventsArgs::default());
         run::carry_out(plan, &output, &events, way)

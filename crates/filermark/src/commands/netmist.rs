@@ -1,7 +1,7 @@
 //! `netmist`: its command line, with one load point.
 
 use super::{install, run, stop};
-use crate::cli::NetmistArgs;
+use crate::cli::{NetmistArgs, ProgressArgs};
 use crate::{resolve_args, stdout};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::netmist::{self, netmist_registry, resolve_netmist, unexpected_args};
@@ -40,12 +40,22 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
         return info(&resolved, args);
     }
     resolve_args::init_tracing(&resolved.debug, args.verbose);
-    run::print_findings(&resolved.plan, args.verbose > 0);
+    let mode = ProgressArgs {
+        lines: args.lines,
+        quiet: args.quiet,
+    };
+    if !args.quiet {
+        run::print_findings(&resolved.plan, args.verbose > 0);
+    }
     run::carry_out(
         resolved,
         &args.output,
         &args.events,
-        run::RunMode::default(),
+        run::RunMode {
+            progress: mode.mode(),
+            console: !args.lines && !args.quiet,
+            ..run::RunMode::default()
+        },
     )
 }
 

@@ -129,6 +129,13 @@ impl<'a> Course<'a> {
         Ok(course)
     }
 
+    /// Prints a line on stderr, unless only results are wanted.
+    fn report_line(&self, line: String) {
+        if !self.args.progress.quiet {
+            print_stderr_line(line);
+        }
+    }
+
     /// Prints what was chosen.
     fn announce(&self) {
         let io = match (&self.target, self.direct) {
@@ -138,16 +145,16 @@ impl<'a> Course<'a> {
             }
             _ => ", by Filermark's own client, without a cache",
         };
-        print_stderr_line(format!(
+        self.report_line(format!(
             "quick: {} ({}){io}",
             self.target.name(),
             self.target.protocol()
         ));
-        print_stderr_line(format!(
+        self.report_line(format!(
             "  {} on this host, one operation each, as fast as the target answers",
             counted(u64::from(self.procs), "proc")
         ));
-        print_stderr_line(format!(
+        self.report_line(format!(
             "  4 parts in about {} s; files: at most {MIB_MAX} MiB and 5 % of the free space",
             self.args.time.as_secs()
         ));
@@ -184,7 +191,7 @@ impl<'a> Course<'a> {
             seconds: (warmup, (slot - warmup).max(RUN_S_MIN)),
         };
         let files = parts::files(part, &self.target, &setup, &self.base);
-        print_stderr_line(format!("{} of 4: {}", 5 - left, part.title()));
+        self.report_line(format!("{} of 4: {}", 5 - left, part.title()));
         let outcome = self.carry_out(part, &files)?;
         let (warmup, run) = setup.seconds;
         self.overhead_s = (began.elapsed().as_secs_f64() - warmup - run).max(0.0);
@@ -202,7 +209,11 @@ impl<'a> Course<'a> {
             self.write(folder, &format!("{name}-{}", part.name()), files)?;
         }
         let resolved = self.resolve(part, files)?;
-        let outcome = measure(resolved, self.args.output.no_color)?;
+        let outcome = measure(
+            resolved,
+            self.args.output.no_color,
+            self.args.progress.mode(),
+        )?;
         if let Some(why) = &outcome.unwritten {
             return Err(CommandError::of(why));
         }
@@ -260,10 +271,10 @@ impl<'a> Course<'a> {
     fn print_places(&self) {
         let dir = self.dir.display();
         let base = &self.base;
-        print_stderr_line(format!(
+        self.report_line(format!(
             "records and reports: {dir}/{base}-*.run.jsonl, {dir}/{base}-*.html"
         ));
-        print_stderr_line(format!(
+        self.report_line(format!(
             "repeat a part: filermark run -r {dir}/{base}-random.rc -s mine"
         ));
     }

@@ -7,12 +7,12 @@ use crate::events::{Events, RunEnd, Target};
 use crate::gates::Gates;
 use crate::live::Facts;
 use crate::log_copy::LogCopy;
-use crate::progress::{ProgressReporter, ProgressStyle};
+use crate::progress::{ProgressMode, ProgressReporter, ProgressStyle};
 use crate::{resolve_args, stdout};
 use filermark_cli_kit::companion::{Companion, Ended};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
-use filermark_cli_kit::view::print_stderr_line;
+use filermark_cli_kit::view::{print_stderr_line, wrapped};
 use filermark_config::{Resolved, Sources};
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::HostLimits;
@@ -49,11 +49,15 @@ fn run_sources(args: &RunArgs, mut sources: Sources) -> CommandResult {
     args.lost.set(&mut sources);
     let resolved = resolve_args::resolved_from(&args.source, &sources)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
-    print_findings(&resolved.plan, args.verbose.verbose > 0);
+    if !args.progress.quiet {
+        print_findings(&resolved.plan, args.verbose.verbose > 0);
+    }
     let gates = Gates::open(&args.gates)?;
     let mode = RunMode {
         goes_on: args.resume,
         gates: Some(&gates),
+        progress: args.progress.mode(),
+        console: args.console.console.is_some(),
         ..RunMode::anew(&args.setup)
     };
     if args.resume {
@@ -116,7 +120,7 @@ pub fn print_findings(plan: &RunPlan, all: bool) {
     let is_shown = |f: &Finding| is_on_settings(f) || f.rule == Rule::DataTouched;
     for finding in &plan.findings {
         if all || finding.severity > Severity::Note || is_shown(finding) {
-            print_stderr_line(&finding.message);
+            print_stderr_line(wrapped(&finding.message));
         }
     }
 }
@@ -130,6 +134,10 @@ pub struct RunMode<'a> {
     pub goes_on: bool,
     /// Conditions that the result has to meet.
     pub gates: Option<&'a Gates<'a>>,
+    /// What is printed during the run.
+    pub progress: ProgressMode,
+    /// Print the console of 2014, where the benchmark has one.
+    pub console: bool,
 }
 
 impl<'a> RunMode<'a> {
@@ -139,6 +147,8 @@ impl<'a> RunMode<'a> {
             companion: Some(companion),
             goes_on: false,
             gates: None,
+            progress: ProgressMode::View,
+            console: false,
         }
     }
 }
@@ -167,15 +177,16 @@ pub fn carry_out(
         events.begin(&resolved.plan, &resolved.suffix, &record);
     }
     let style = ProgressStyle {
+        mode: way.progress,
         view: !(on_stdout && std::io::stdout().is_terminal()),
         no_color: output.no_color,
-        console: true,
+        console: way.console,
     };
     let swept = sweep_beside(resolved, facts, style, events.as_mut(), way);
     let finished = swept
         .as_ref()
         .map(|(outcome, collected)| -> Result<_, CommandError> {
-            let finished = finish(outcome, output, on_stdout);
+            let finished = finish(outcome, output, on_stdout, way.progress);
             let code = finished
                 .as_ref()
                 .map_or_else(CommandError::code, |done| done.0);
@@ -217,9 +228,14 @@ pub fn carry_out(
 ///
 /// # Errors
 /// It could not begin, or has left no record.
-pub fn measure(resolved: Resolved, no_color: bool) -> Result<RunOutcome, CommandError> {
+pub fn measure(
+    resolved: Resolved,
+    no_color: bool,
+    mode: ProgressMode,
+) -> Result<RunOutcome, CommandError> {
     let facts = Facts::of(&resolved.plan, &resolved.suffix);
     let style = ProgressStyle {
+        mode,
         view: true,
         no_color,
         console: false,
@@ -304,7 +320,7 @@ fn sweep(
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
     let console = console.filter(|_| style.console);
     let mut progress_view = ProgressReporter::new(facts, style, console, copy);
-    let board = launch(&resolved, &stop, &mut |line| progress_view.line(line))?;
+    let board = launch(&resolved, &stop, &mut |line| progress_view.problem(line))?;
     let options = RunOptions {
         launch: resolved.launch,
         plan: resolved.plan,
@@ -334,7 +350,7 @@ fn sweep(
                 failures.extend(beside.take_messages());
             }
             for why in failures {
-                progress_view.line(&why);
+                progress_view.problem(&why);
             }
         },
     };
@@ -379,6 +395,7 @@ fn finish(
     outcome: &RunOutcome,
     output: &OutputArgs,
     stdout_is_taken: bool,
+    mode: ProgressMode,
 ) -> Result<(u8, Option<PathBuf>), CommandError> {
     let record = &outcome.record;
     let dir = outcome
@@ -392,7 +409,7 @@ fn finish(
         (false, true) => stdout::print_summary(record, output),
     }
     if outcome.earlier_run_kept || record.points.is_empty() {
-        return without_results(outcome, dir);
+        return without_results(outcome, dir, mode);
     }
     // The summary was printed before, so it is not lost if the disk is full.
     let reports = stdout::write_shipped_reports(record, dir);
@@ -401,10 +418,12 @@ fn finish(
     }
     let mut reports = reports?.into_iter();
     let page = reports.next();
-    print_files(dir, outcome.files.iter().cloned().chain(reports));
-    print_stderr_line(format!("record: {}", outcome.record_path.display()));
-    if let Some(page) = &page {
-        print_stderr_line(format!("report: {}", page.display()));
+    if mode != ProgressMode::Quiet {
+        print_files(dir, outcome.files.iter().cloned().chain(reports));
+        print_stderr_line(format!("record: {}", outcome.record_path.display()));
+        if let Some(page) = &page {
+            print_stderr_line(format!("report: {}", page.display()));
+        }
     }
     print_failure(record);
     Ok((stdout::exit_code(record), page))
@@ -415,9 +434,14 @@ fn finish(
 fn without_results(
     outcome: &RunOutcome,
     dir: &Path,
+    mode: ProgressMode,
 ) -> Result<(u8, Option<PathBuf>), CommandError> {
     let record = &outcome.record;
     print_failure(record);
+    let is_quiet = mode == ProgressMode::Quiet;
+    if is_quiet && outcome.unwritten.is_none() {
+        return Ok((stdout::exit_code(record), None));
+    }
     if outcome.earlier_run_kept {
         print_stderr_line(format!(
             "record: none; the files of an earlier run '{}' in {} are unchanged",
