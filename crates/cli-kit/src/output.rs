@@ -24,13 +24,20 @@ pub fn colour_wanted() -> bool {
     is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Columns that tables may take: COLUMNS of the environment, or 100.
+/// Columns that tables may take: COLUMNS of the environment, those of the terminal on stdout or
+/// else stderr, or 100.
 pub fn width() -> usize {
-    std::env::var("COLUMNS")
-        .ok()
-        .and_then(|c| c.parse().ok())
-        .unwrap_or(100)
+    let given = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let of = |term: console::Term| term.size_checked().filter(|(_, columns)| *columns > 0);
+    let of_terminal = || {
+        let size = of(console::Term::stdout()).or_else(|| of(console::Term::stderr()));
+        size.map(|(_, columns)| columns.into())
+    };
+    given.or_else(of_terminal).unwrap_or(WIDTH)
 }
+
+/// Columns of tables without a terminal.
+const WIDTH: usize = 100;
 
 /// Prints a value as JSON.
 pub fn print_json(value: &serde_json::Value) {

@@ -25,6 +25,8 @@ const TICK: Duration = Duration::from_secs(1);
 const STAYING_LEN_MAX: usize = 1 << 20;
 /// Longest wait for the terminal when the program ends at once.
 const LEAVE: Duration = Duration::from_millis(500);
+/// Indent of the later rows of a line that is broken.
+const INDENT: usize = 4;
 /// Size of a terminal that does not report one.
 const SIZE: (u16, u16) = (24, 80);
 
@@ -80,6 +82,15 @@ struct Inner {
 pub fn wanted() -> bool {
     let able = |term: std::ffi::OsString| !term.is_empty() && term != "dumb";
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(able)
+}
+
+/// A line for stderr, broken between words at the terminal's width; unchanged where stderr is no
+/// terminal.
+pub fn wrapped(line: &str) -> String {
+    match io::stderr().is_terminal() {
+        true => text::wrapped(line, size().1, INDENT),
+        false => line.to_owned(),
+    }
 }
 
 /// Prints a text, whole lines, on stderr: above the view, where there is one.

@@ -34,7 +34,7 @@ pub use history::{
 };
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
-pub use live::{ConsoleArg, EventsArgs, LostArgs, MetricsArgs, ProgressArgs, ViewArgs};
+pub use live::{ConsoleArgs, EventsArgs, LostArgs, MetricsArgs, ProgressArgs};
 pub use netmist::NetmistArgs;
 pub use preflight::PreflightArgs;
 pub use quick::QuickArgs;
@@ -220,6 +220,8 @@ pub struct DemoArgs {
     #[command(flatten)]
     pub setup: CompanionArgs,
     #[command(flatten)]
+    pub events: EventsArgs,
+    #[command(flatten)]
     pub progress: ProgressArgs,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -327,12 +329,13 @@ pub struct RunArgs {
     #[command(flatten)]
     pub lost: LostArgs,
     #[command(flatten)]
-    pub progress: ProgressArgs,
-    /// Print the console output of this generation (composite benchmarks)
-    #[arg(long, value_enum, value_name = "YEAR", conflicts_with_all = ["lines", "quiet"])]
-    pub console: Option<ConsoleArg>,
+    pub events: EventsArgs,
     #[command(flatten)]
     pub gates: GateArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
+    #[command(flatten)]
+    pub console: ConsoleArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

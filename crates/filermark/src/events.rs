@@ -216,7 +216,7 @@ impl Events {
             Progress::SearchEnded(plan) => Event::PointsPlanned {
                 points: self.points_wanted(plan),
             },
-            Progress::Tasks { .. } | Progress::Host(_) => return None,
+            Progress::Tasks { .. } | Progress::Idle { .. } | Progress::Host(_) => return None,
         })
     }
 

@@ -14,4 +14,4 @@ mod tests;
 pub use content::RunContent;
 pub use draw::{open_operations, silence_left};
 pub use facts::{Facts, PointFacts};
-pub use state::{PointState, ViewState};
+pub use state::{IDLE_MIN, PointState, ViewState};

@@ -1,10 +1,9 @@
-//! Progress on stderr during a run: the live view on a terminal, a line per event elsewhere, a
-//! line per second or nothing on request. netmist's console, where it was asked for, replaces the
-//! lines of phases.
+//! Progress on stderr during a run: the live view on a terminal, a line per event elsewhere, or
+//! a line per second (`--lines`). `netmist` and `--console 2014` have netmist's console instead
+//! of the lines of phases.
 
-use crate::cli::ViewArgs;
 use crate::console::Console;
-use crate::live::{self, Facts, PointFacts, PointState, RunContent, ViewState};
+use crate::live::{self, Facts, IDLE_MIN, PointFacts, PointState, RunContent, ViewState};
 use crate::log_copy::LogCopy;
 use filermark_cli_kit::companion::Status;
 use filermark_cli_kit::output::colour_wanted;
@@ -21,36 +20,25 @@ const SEEN_EVERY: Duration = Duration::from_millis(500);
 /// How often without the view.
 const REPORTED_EVERY: Duration = Duration::from_secs(30);
 
-/// What shows the progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgressForm {
-    /// A live view, if stderr is a suitable terminal; otherwise a line per event.
+/// How much is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProgressMode {
+    /// A live view, if stderr is a suitable terminal, otherwise a line per event.
+    #[default]
     View,
-    /// A line per event.
-    Events,
-    /// A line per event, and one per second.
-    Seconds,
-    /// Nothing but messages.
+    /// A line per second (`--lines`).
+    Lines,
+    /// Only problems (`--quiet`).
     Quiet,
-}
-
-impl ProgressForm {
-    /// The form that the options ask for; `view`: whether there may be a live view.
-    pub const fn of(args: ViewArgs, view: bool) -> Self {
-        match (args.quiet, args.lines) {
-            (true, _) => Self::Quiet,
-            (false, true) => Self::Seconds,
-            (false, false) if view => Self::View,
-            (false, false) => Self::Events,
-        }
-    }
 }
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgressStyle {
-    /// What shows it.
-    pub form: ProgressForm,
+    /// How much.
+    pub mode: ProgressMode,
+    /// Whether stderr may have a live view.
+    pub view: bool,
     /// No colours (`--no-color`).
     pub no_color: bool,
     /// Print the console of the 2014 generation, where the benchmark has one.
@@ -61,9 +49,10 @@ pub struct ProgressStyle {
 pub struct ProgressReporter {
     /// `None`: plain lines.
     view: Option<LiveView<RunContent>>,
-    /// A line per second.
+    /// Without a view.
     seconds: Option<SecondLines>,
-    quiet: bool,
+    every_second: bool,
+    is_quiet: bool,
     colour: bool,
     point_count: usize,
     console: Option<Console>,
@@ -85,16 +74,19 @@ impl ProgressReporter {
         let (point_count, silence) = (facts.points.len(), SilenceNotice::of(facts.blocks));
         let drawn = view::wanted();
         let colour = drawn && !style.no_color && colour_wanted();
-        let state = || ViewState::new(facts.clone());
-        let view = (drawn && style.form == ProgressForm::View)
-            .then(|| LiveView::start(RunContent::new(state()), colour))
+        let every_second = style.mode == ProgressMode::Lines;
+        let mut seconds = Some(SecondLines::new(&facts, every_second));
+        let view = (drawn && style.view && style.mode == ProgressMode::View)
+            .then(|| LiveView::start(RunContent::new(ViewState::new(facts)), colour))
             .flatten();
-        let seconds = (style.form == ProgressForm::Seconds)
-            .then(|| SecondLines::new(state(), Instant::now()));
+        if view.is_some() {
+            seconds = None;
+        }
         Self {
             view,
             seconds,
-            quiet: style.form == ProgressForm::Quiet,
+            every_second,
+            is_quiet: style.mode == ProgressMode::Quiet,
             colour,
             point_count,
             console,
@@ -129,15 +121,9 @@ impl ProgressReporter {
             view.change(|run, passed| run.on_progress(progress, at.unwrap_or(passed)));
         }
         if let Some(seconds) = &mut self.seconds
-            && let Some(line) = seconds.on_progress(progress, Instant::now())
+            && let Some(line) = seconds.receive(progress)
         {
             self.line(&line);
-        }
-        if self.quiet {
-            if let Progress::Remark(remark) = progress {
-                self.line(remark);
-            }
-            return;
         }
         match progress {
             Progress::PhaseBegan { point, phase, .. }
@@ -167,6 +153,7 @@ impl ProgressReporter {
             Progress::PointEnded(record, point) => {
                 let line = |colour| filermark_report::progress_line(record, point, colour);
                 let (shown, plain) = (line(self.colour), line(false));
+                let shown = view::wrapped(&shown);
                 self.text(&format!("{shown}\n"), &format!("{plain}\n"));
             }
             Progress::Agents { living, all } if self.view.is_none() => {
@@ -175,7 +162,7 @@ impl ProgressReporter {
                 }
             }
             Progress::Remark(remark) => self.line(remark),
-            Progress::Second(second) if self.view.is_none() && self.seconds.is_none() => {
+            Progress::Second(second) if self.view.is_none() && !self.every_second => {
                 if let Some(line) = self.silence.receive(second) {
                     self.line(&line);
                 }
@@ -217,6 +204,7 @@ impl ProgressReporter {
                 let status = status();
                 view.change(|run, _| run.set_status(status));
             }
+            None if self.is_quiet => {}
             None => {
                 self.line(&status().line());
             }
@@ -234,50 +222,84 @@ impl ProgressReporter {
         self.text(&text, &text);
     }
 
-    /// Prints permanent lines; the copy has them without colours.
+    /// Prints a permanent line about a problem, also with `--quiet`.
+    pub fn problem(&mut self, text: &str) {
+        if self.is_quiet {
+            view::print_stderr_line(text);
+        }
+        self.line(text);
+    }
+
+    /// Prints permanent lines; the copy has them without colours, also with `--quiet`.
     fn text(&mut self, shown: &str, plain: &str) {
         if shown.is_empty() {
             return;
         }
-        view::print_stderr(shown);
+        if !self.is_quiet {
+            view::print_stderr(shown);
+        }
         if let Some(why) = self.copy.add(plain) {
             view::print_stderr(&format!("{why}\n"));
         }
     }
 }
 
-/// The lines of `--lines`: one for each second of WARMUP and RUN, and in INIT and CLEANUP one a
-/// second at most.
+/// The lines of `--lines`, one per second; without it, those of an INIT or CLEANUP in which no
+/// object is made or removed.
 struct SecondLines {
     state: ViewState,
     began: Instant,
-    printed: Option<Instant>,
+    /// `--lines`.
+    every_second: bool,
+    /// When the last one was printed, since the run began.
+    printed: Option<Duration>,
+    /// Idle seconds at which they are reported next, without `--lines`.
+    idle_due: u32,
 }
 
 impl SecondLines {
-    const fn new(state: ViewState, began: Instant) -> Self {
+    /// Least time between the lines of INIT and CLEANUP, whose progress comes from each client.
+    const APART: Duration = Duration::from_millis(950);
+
+    fn new(facts: &Facts, every_second: bool) -> Self {
         Self {
-            state,
-            began,
+            state: ViewState::new(facts.clone()),
+            began: Instant::now(),
+            every_second,
             printed: None,
+            idle_due: IDLE_MIN,
         }
     }
 
-    fn on_progress(&mut self, progress: &Progress<'_>, now: Instant) -> Option<String> {
-        let passed = now - self.began;
+    fn receive(&mut self, progress: &Progress<'_>) -> Option<String> {
+        self.receive_at(progress, self.began.elapsed())
+    }
+
+    fn receive_at(&mut self, progress: &Progress<'_>, passed: Duration) -> Option<String> {
         self.state.on_progress(progress, passed);
+        let is_early = |at: Duration| passed.saturating_sub(at) < Self::APART;
         let is_due = match progress {
-            Progress::Second(_) => true,
-            Progress::Tasks { .. } => self
-                .printed
-                .is_none_or(|printed| now - printed >= Duration::from_secs(1)),
+            Progress::PhaseBegan { .. } => {
+                self.idle_due = IDLE_MIN;
+                false
+            }
+            Progress::Second(_) => self.every_second,
+            Progress::Tasks { .. } => {
+                self.idle_due = IDLE_MIN;
+                self.every_second && !self.printed.is_some_and(is_early)
+            }
+            Progress::Idle { .. } if self.every_second => !self.printed.is_some_and(is_early),
+            Progress::Idle { seconds } if *seconds >= self.idle_due => {
+                self.idle_due = self.idle_due.saturating_mul(2);
+                true
+            }
             _ => false,
         };
         if !is_due {
             return None;
         }
-        self.printed = Some(now);
-        Some(self.state.second_line(passed))
+        self.printed = Some(passed);
+        self.state.one_line(passed)
     }
 }
 
@@ -329,7 +351,7 @@ impl SilenceNotice {
         }
         let left = live::silence_left(seconds);
         Some(format!(
-            "no reply for {seconds} s{open}; if the server does not answer, the run ends in {left}; Ctrl-C ends"
+            "no reply for {seconds} s{open}; if the server does not answer, the run gives up in {left}; Ctrl-C ends"
         ))
     }
 }
@@ -359,8 +381,12 @@ impl ClientCountNotice {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClientCountNotice, SilenceNotice};
+    use super::{ClientCountNotice, SecondLines, SilenceNotice};
+    use crate::live::Facts;
     use filermark_model::stats::Interval;
+    use filermark_prime::Progress;
+    use filermark_results::{Phase, testing};
+    use std::time::Duration;
 
     #[test]
     fn a_silent_server_is_reported_with_growing_pauses() {
@@ -383,7 +409,7 @@ mod tests {
         let output_text = (0..5).filter_map(|_| receive(0)).last().expect("a line");
         assert_eq!(
             output_text,
-            "no reply for 5 s; if the server does not answer, the run ends in 1:55; Ctrl-C ends"
+            "no reply for 5 s; if the server does not answer, the run gives up in 1:55; Ctrl-C ends"
         );
     }
 
@@ -413,6 +439,50 @@ mod tests {
             output_text.as_deref(),
             Some("operations end again after 5 s")
         );
+    }
+
+    /// INIT that begins at 0 s, with objects made until 1 s and none after it.
+    fn lines_of_init(every_second: bool) -> Vec<String> {
+        let plan = testing::plan();
+        let mut lines = SecondLines::new(&Facts::of(&plan, "s"), every_second);
+        let began = Progress::PhaseBegan {
+            point: Some(plan.points[0]),
+            phase: Phase::Init,
+            expected: None,
+        };
+        let tasks = |task_count| Progress::Tasks {
+            task_count,
+            bytes: 0,
+        };
+        let mut out = Vec::new();
+        out.extend(lines.receive_at(&began, Duration::ZERO));
+        for (ms, made) in [(300, 5), (600, 8), (1_300, 20)] {
+            out.extend(lines.receive_at(&tasks(made), Duration::from_millis(ms)));
+        }
+        for seconds in 1..=11 {
+            let passed = Duration::from_millis(1_300 + u64::from(seconds) * 1_000);
+            out.extend(lines.receive_at(&Progress::Idle { seconds }, passed));
+        }
+        out
+    }
+
+    #[test]
+    fn an_init_that_waits_is_reported_with_growing_pauses() {
+        let lines = lines_of_init(false);
+        assert_eq!(lines.len(), 2, "{lines:#?}");
+        let want = "[1/12] 100 op/s INIT 0:06: no step has ended for 5 s; gives up within ";
+        assert!(lines[0].starts_with(want), "{lines:#?}");
+        assert!(lines[0].ends_with("; Ctrl-C ends"), "{lines:#?}");
+        assert!(lines[1].contains("INIT 0:11: no step has ended for 10 s;"));
+    }
+
+    #[test]
+    fn each_second_has_a_line_where_that_is_wanted() {
+        let lines = lines_of_init(true);
+        assert_eq!(lines.len(), 13, "{lines:#?}");
+        assert_eq!(lines[0], "[1/12] 100 op/s INIT 0:00: 5 objects, 0 B");
+        assert!(lines[1].starts_with("[1/12] 100 op/s INIT 0:01: 20 objects"));
+        assert!(lines[12].contains("no step has ended for 11 s;"));
     }
 
     fn lines_of(received: &[(usize, usize)]) -> Vec<String> {

@@ -70,9 +70,12 @@ pub fn summary(record: &RunRecord, colour: bool, width: usize) -> String {
 fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     let unit = labels::unit(record);
     let load_head = unit.as_ref().map_or(String::new(), |u| format!(" {u:>8}"));
+    let columns = FigureColumns::that_fit(record, load_head.len(), width);
     let head = format!(
-        "{:>5}{load_head} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>6}",
-        "point", "requested", "achieved", "", "MiB/s", "mean ms", "99% ms", "rsp 99%", "errors"
+        "{:>5}{load_head} {:>9} {}",
+        "point",
+        "requested",
+        columns.join(&FIGURE_HEADS.map(str::to_owned))
     );
     let _ = writeln!(out, "{}", paint.strong(&head));
     for point in &record.points {
@@ -88,7 +91,7 @@ fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
                 let _ = writeln!(
                     out,
                     "{number:>5}{load} {requested:>9} {} {verdict}",
-                    figures(record, point, stats)
+                    columns.join(&figures(record, point, stats))
                 );
             }
             None => {
@@ -105,20 +108,64 @@ fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     }
 }
 
-/// Achieved rate, share, bytes moved, mean, percentiles and errors, in columns.
-fn figures(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> String {
+/// Heads of [`figures`], and their widths.
+const FIGURE_HEADS: [&str; 7] = [
+    "achieved", "", "MiB/s", "mean ms", "99% ms", "rsp 99%", "errors",
+];
+const FIGURE_WIDTHS: [usize; 7] = [9, 7, 7, 7, 7, 7, 6];
+/// What a narrow terminal is spared, in this order: the share, and the response time.
+const FIGURES_SPARED: [usize; 2] = [1, 5];
+/// Columns of number and requested rate, with the blanks after them.
+const FRONT_COLUMNS: usize = 5 + 1 + 9 + 1;
+
+/// The columns of figures that fit the terminal; reports have all.
+struct FigureColumns([bool; 7]);
+
+impl FigureColumns {
+    fn that_fit(record: &RunRecord, load_columns: usize, width: usize) -> Self {
+        let words = record.points.iter().map(|p| p.word().len());
+        let word = words.max().unwrap_or(0);
+        let mut shown = [true; 7];
+        for spared in FIGURES_SPARED {
+            let all = FIGURE_WIDTHS
+                .iter()
+                .zip(shown)
+                .filter(|(_, is_shown)| *is_shown);
+            let figures: usize = all.map(|(columns, _)| columns + 1).sum();
+            if FRONT_COLUMNS + load_columns + figures + word <= width {
+                break;
+            }
+            shown[spared] = false;
+        }
+        Self(shown)
+    }
+
+    fn join(&self, cells: &[String; 7]) -> String {
+        let all = cells.iter().zip(FIGURE_WIDTHS).zip(self.0);
+        let shown = all.filter(|(_, is_shown)| *is_shown);
+        let cells: Vec<String> = shown
+            .map(|((cell, columns), _)| format!("{cell:>columns$}"))
+            .collect();
+        cells.join(" ")
+    }
+}
+
+/// Achieved rate, share, bytes moved, mean, percentiles and errors.
+fn figures(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> [String; 7] {
     let achieved = stats.achieved_ops_per_sec();
     let (service, response) = (stats.service(), stats.response());
-    format!(
-        "{:>9} {:>6}% {:>7} {:>7} {:>7} {:>7} {:>6}",
+    [
         rate(achieved),
-        labels::share_text(achieved, labels::requested(record, point.load)),
+        format!(
+            "{}%",
+            labels::share_text(achieved, labels::requested(record, point.load))
+        ),
         number(labels::mib_per_sec(stats), 1),
         ms(service.mean_ns()),
         ms(service.percentile_ns(99.0) as f64),
         response.percentile(99.0).text(ms),
         count(stats.error_count()),
-    )
+    ]
 }
 
 fn findings(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
@@ -347,6 +394,23 @@ mod tests {
         }
         let text = summary(&unlimited, false, 100);
         assert!(text.contains("  no limit "), "{text}");
+    }
+
+    #[test]
+    fn the_table_of_composites_fits_80_columns() {
+        let record = testing::composite::composite_record();
+        let text = summary(&record, false, 80);
+        // A path is not broken.
+        let is_broken = |l: &&str| *l != NOT_A_SPEC_RESULT && !l.contains('/');
+        for line in text.lines().filter(is_broken) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        let head = text.lines().next().unwrap();
+        assert!(
+            head.contains("99% ms") && head.ends_with("errors"),
+            "{head}"
+        );
+        assert!(summary(&record, false, 100).contains("rsp 99%"));
     }
 
     #[test]

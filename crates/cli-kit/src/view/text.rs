@@ -96,6 +96,13 @@ impl Line {
         line
     }
 
+    /// Removes its first piece, the label.
+    pub fn drop_label(&mut self) {
+        if !self.0.is_empty() {
+            self.0.remove(0);
+        }
+    }
+
     /// Adds a piece.
     pub fn add(&mut self, paint: Paint, text: impl Into<String>) -> &mut Self {
         self.0.push((paint, text.into()));
@@ -138,6 +145,26 @@ impl Line {
         out.truncate(out.trim_end().len());
         out
     }
+}
+
+/// A line broken between words into rows of at most `width` columns; the later ones are indented.
+/// A word that is longer than a row stays whole.
+pub fn wrapped(line: &str, width: usize, indent: usize) -> String {
+    let (mut out, mut used) = (String::new(), 0);
+    for (at, word) in line.split(' ').enumerate() {
+        let wide = columns(word);
+        if at > 0 && used > indent && used + 1 + wide > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            used = indent;
+        } else if at > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += wide;
+    }
+    out
 }
 
 /// Columns that a text takes on a terminal.
@@ -185,6 +212,21 @@ pub fn ms(ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words_and_escapes_take_no_columns() {
+        let text = "point  1 of 4: \x1b[32mVALID\x1b[0m and more";
+        assert_eq!(super::wrapped(text, 80, 4), text);
+        assert_eq!(
+            super::wrapped(text, 20, 4),
+            "point  1 of 4: \x1b[32mVALID\x1b[0m\n    and more"
+        );
+        assert_eq!(
+            super::wrapped("averylongword b", 6, 2),
+            "averylongword\n  b"
+        );
+        assert_eq!(super::wrapped("", 6, 2), "");
+    }
 
     #[test]
     fn figures_and_times_read_well() {

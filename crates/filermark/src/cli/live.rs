@@ -1,48 +1,21 @@
-//! Options of all commands that run load points: how progress is shown, where events go, and
-//! what a lost client means.
+//! Options of all commands that run load points: where events go, what a lost client means, and
+//! what is printed during the run.
 
 use crate::events::Target;
 use crate::http::Listen;
+use crate::progress::ProgressMode;
 use clap::{Args, ValueEnum};
 use filermark_config::Sources;
 use std::path::PathBuf;
-
-/// How progress is shown on stderr.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub struct ViewArgs {
-    /// Print a line each second, instead of the live view
-    #[arg(long, conflicts_with = "quiet")]
-    pub lines: bool,
-    /// Print no progress: only results, warnings and errors
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
-/// The forms of the console output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ConsoleArg {
-    /// That of the 2014 generation and of netmist
-    #[value(name = "2014")]
-    Generation2014,
-}
 
 /// Where events go.
 #[derive(Clone, Debug, Default, Args)]
 pub struct EventsArgs {
     /// Write events as JSON lines to a file or FIFO; '-': standard output
-    #[arg(long = "events", value_name = "FILE", value_parser = Target::parse)]
-    pub target: Option<Target>,
+    #[arg(long, value_name = "FILE", value_parser = Target::parse)]
+    pub events: Option<Target>,
     #[command(flatten)]
     pub metrics: MetricsArgs,
-}
-
-/// How progress is shown, and where events go.
-#[derive(Clone, Debug, Default, Args)]
-pub struct ProgressArgs {
-    #[command(flatten)]
-    pub view: ViewArgs,
-    #[command(flatten)]
-    pub events: EventsArgs,
 }
 
 /// Where metrics can be read.
@@ -55,6 +28,44 @@ pub struct MetricsArgs {
     /// The token that reads the metrics [default: FILERMARK_METRICS_TOKEN]
     #[arg(long, value_name = "FILE", requires = "metrics")]
     pub metrics_token_file: Option<PathBuf>,
+}
+
+/// What is printed during a run.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ProgressArgs {
+    /// Print one line per second on stderr, instead of the live view
+    #[arg(long, conflicts_with = "quiet")]
+    pub lines: bool,
+    /// Print nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl ProgressArgs {
+    /// How much is printed.
+    pub const fn mode(self) -> ProgressMode {
+        match (self.quiet, self.lines) {
+            (true, _) => ProgressMode::Quiet,
+            (false, true) => ProgressMode::Lines,
+            (false, false) => ProgressMode::View,
+        }
+    }
+}
+
+/// The console of a generation.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ConsoleArgs {
+    /// Print the console of that generation on stderr, for mounted runs
+    #[arg(long, value_enum, value_name = "YEAR", conflicts_with_all = ["lines", "quiet"])]
+    pub console: Option<ConsoleArg>,
+}
+
+/// The words of `--console`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConsoleArg {
+    /// Phases, percentages, heartbeats and latency bands, as netmist printed them
+    #[value(name = "2014")]
+    Of2014,
 }
 
 /// What a lost client means.

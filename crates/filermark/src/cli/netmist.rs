@@ -47,6 +47,12 @@ pub struct NetmistArgs {
     pub lost: LostArgs,
     #[command(flatten)]
     pub events: EventsArgs,
+    /// Print one line per second on stderr, instead of netmist's console
+    #[arg(long, conflicts_with = "quiet")]
+    pub lines: bool,
+    /// Print nothing but results and errors
+    #[arg(long)]
+    pub quiet: bool,
     #[command(flatten)]
     pub output: OutputArgs,
     /// Arguments that belong to no flag: an error with a suggestion

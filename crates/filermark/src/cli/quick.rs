@@ -1,6 +1,6 @@
 //! Options of `quick`.
 
-use super::{MetricsArgs, OutputArgs, VerboseArgs, ViewArgs};
+use super::{MetricsArgs, OutputArgs, ProgressArgs, VerboseArgs};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,9 +37,9 @@ pub struct QuickArgs {
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
     #[command(flatten)]
-    pub view: ViewArgs,
-    #[command(flatten)]
     pub metrics: MetricsArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

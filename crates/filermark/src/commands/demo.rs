@@ -52,15 +52,20 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
     let resolved = resolve(&sources)?;
     let rest = args.setup.idle()?.as_secs_f64();
     let points = resolved.plan.points.len() as f64;
-    filermark_cli_kit::stderr_line!(
-        "A server inside this program is measured at {points} load points; it takes about {:.0} s.",
-        rest + points * (args.seconds.as_secs_f64() + 1.2)
-    );
+    if !args.progress.quiet {
+        filermark_cli_kit::stderr_line!(
+            "A server inside this program is measured at {points} load points; it takes about {:.0} s.",
+            rest + points * (args.seconds.as_secs_f64() + 1.2)
+        );
+    }
     let ended = run::carry_out(
         resolved,
         &args.output,
-        &args.progress,
-        run::RunMode::anew(&args.setup),
+        &args.events,
+        run::RunMode {
+            progress: args.progress.mode(),
+            ..run::RunMode::anew(&args.setup)
+        },
     );
     server.stop();
     ended

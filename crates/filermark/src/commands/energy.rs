@@ -1,7 +1,7 @@
 //! `energy`: the functions of the program that the subcommands need.
 
 use super::run::{self, RunMode};
-use crate::cli::{OutputArgs, ProgressArgs, SourceArgs};
+use crate::cli::{EventsArgs, OutputArgs, SourceArgs};
 use crate::energy::CompanionArgs;
 use crate::resolve_args;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
@@ -35,7 +35,7 @@ impl Program for Runs {
             goes_on: is_resumed,
             ..RunMode::default()
         };
-        let (output, events) = (OutputArgs::default(), ProgressArgs::default());
+        let (output, events) = (OutputArgs::default(), EventsArgs::default());
         run::carry_out(plan, &output, &events, way)
     }
 }

@@ -40,17 +40,20 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
         return info(&resolved, args);
     }
     resolve_args::init_tracing(&resolved.debug, args.verbose);
-    run::print_findings(&resolved.plan, args.verbose > 0);
-    let progress = ProgressArgs {
-        events: args.events.clone(),
-        ..ProgressArgs::default()
+    let mode = ProgressArgs {
+        lines: args.lines,
+        quiet: args.quiet,
     };
+    if !args.quiet {
+        run::print_findings(&resolved.plan, args.verbose > 0);
+    }
     run::carry_out(
         resolved,
         &args.output,
-        &progress,
+        &args.events,
         run::RunMode {
-            console: true,
+            progress: mode.mode(),
+            console: !args.lines && !args.quiet,
             ..run::RunMode::default()
         },
     )

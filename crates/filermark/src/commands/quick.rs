@@ -137,9 +137,9 @@ impl<'a> Course<'a> {
         self.server.as_ref().map(MetricsServer::metrics)
     }
 
-    /// Prints a line of progress, unless `--quiet` was given.
-    fn print(&self, line: impl std::fmt::Display) {
-        if !self.args.view.quiet {
+    /// Prints a line on stderr, unless only results are wanted.
+    fn report_line(&self, line: String) {
+        if !self.args.progress.quiet {
             print_stderr_line(line);
         }
     }
@@ -153,16 +153,16 @@ impl<'a> Course<'a> {
             }
             _ => ", by Filermark's own client, without a cache",
         };
-        self.print(format!(
+        self.report_line(format!(
             "quick: {} ({}){io}",
             self.target.name(),
             self.target.protocol()
         ));
-        self.print(format!(
+        self.report_line(format!(
             "  {} on this host, one operation each, as fast as the target answers",
             counted(u64::from(self.procs), "proc")
         ));
-        self.print(format!(
+        self.report_line(format!(
             "  4 parts in about {} s; files: at most {MIB_MAX} MiB and 5 % of the free space",
             self.args.time.as_secs()
         ));
@@ -199,7 +199,7 @@ impl<'a> Course<'a> {
             seconds: (warmup, (slot - warmup).max(RUN_S_MIN)),
         };
         let files = parts::files(part, &self.target, &setup, &self.base);
-        self.print(format!("{} of 4: {}", 5 - left, part.title()));
+        self.report_line(format!("{} of 4: {}", 5 - left, part.title()));
         let outcome = self.carry_out(part, &files)?;
         let (warmup, run) = setup.seconds;
         self.overhead_s = (began.elapsed().as_secs_f64() - warmup - run).max(0.0);
@@ -217,13 +217,12 @@ impl<'a> Course<'a> {
             self.write(folder, &format!("{name}-{}", part.name()), files)?;
         }
         let resolved = self.resolve(part, files)?;
-        let measured = measure(
+        let outcome = measure(
             resolved,
-            self.args.view,
             self.args.output.no_color,
+            self.args.progress.mode(),
             self.metrics(),
-        );
-        let outcome = measured?;
+        )?;
         if let Some(why) = &outcome.unwritten {
             return Err(CommandError::of(why));
         }
@@ -281,10 +280,10 @@ impl<'a> Course<'a> {
     fn print_places(&self) {
         let dir = self.dir.display();
         let base = &self.base;
-        self.print(format!(
+        self.report_line(format!(
             "records and reports: {dir}/{base}-*.run.jsonl, {dir}/{base}-*.html"
         ));
-        self.print(format!(
+        self.report_line(format!(
             "repeat a part: filermark run -r {dir}/{base}-random.rc -s mine"
         ));
     }

@@ -1,6 +1,6 @@
 //! `run`: runs a sweep.
 
-use crate::cli::{OutputArgs, ProgressArgs, RunArgs, ViewArgs};
+use crate::cli::{EventsArgs, OutputArgs, RunArgs};
 use crate::console::Console;
 use crate::energy::CompanionArgs;
 use crate::events::{Events, RunEnd, Target};
@@ -8,12 +8,12 @@ use crate::gates::Gates;
 use crate::live::Facts;
 use crate::log_copy::LogCopy;
 use crate::metrics::{Metrics, MetricsServer};
-use crate::progress::{ProgressForm, ProgressReporter, ProgressStyle};
+use crate::progress::{ProgressMode, ProgressReporter, ProgressStyle};
 use crate::{resolve_args, stdout};
 use filermark_cli_kit::companion::{Companion, Ended};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
-use filermark_cli_kit::view::print_stderr_line;
+use filermark_cli_kit::view::{print_stderr_line, wrapped};
 use filermark_config::{Resolved, Sources};
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::HostLimits;
@@ -50,19 +50,22 @@ fn run_sources(args: &RunArgs, mut sources: Sources) -> CommandResult {
     args.lost.set(&mut sources);
     let resolved = resolve_args::resolved_from(&args.source, &sources)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
-    print_findings(&resolved.plan, args.verbose.verbose > 0);
+    if !args.progress.quiet {
+        print_findings(&resolved.plan, args.verbose.verbose > 0);
+    }
     let gates = Gates::open(&args.gates)?;
     gates.refuse_other_work(&resolved.plan)?;
     let mode = RunMode {
         goes_on: args.resume,
         gates: Some(&gates),
-        console: args.console.is_some(),
+        progress: args.progress.mode(),
+        console: args.console.console.is_some(),
         ..RunMode::anew(&args.setup)
     };
     if args.resume {
         check_resumable(&resolved, &args.setup)?;
     }
-    carry_out(resolved, &args.output, &args.progress, mode)
+    carry_out(resolved, &args.output, &args.events, mode)
 }
 
 /// Refuses to resume a run that is complete, failed, or of another plan.
@@ -119,7 +122,7 @@ pub fn print_findings(plan: &RunPlan, all: bool) {
     let is_shown = |f: &Finding| is_on_settings(f) || f.rule == Rule::DataTouched;
     for finding in &plan.findings {
         if all || finding.severity > Severity::Note || is_shown(finding) {
-            print_stderr_line(&finding.message);
+            print_stderr_line(wrapped(&finding.message));
         }
     }
 }
@@ -133,7 +136,9 @@ pub struct RunMode<'a> {
     pub goes_on: bool,
     /// Conditions that the result has to meet.
     pub gates: Option<&'a Gates<'a>>,
-    /// Print the console output of the 2014 generation, where the benchmark has one.
+    /// What is printed during the run.
+    pub progress: ProgressMode,
+    /// Print the console of 2014, where the benchmark has one.
     pub console: bool,
 }
 
@@ -144,6 +149,7 @@ impl<'a> RunMode<'a> {
             companion: Some(companion),
             goes_on: false,
             gates: None,
+            progress: ProgressMode::View,
             console: false,
         }
     }
@@ -153,7 +159,7 @@ impl<'a> RunMode<'a> {
 pub fn carry_out(
     resolved: Resolved,
     output: &OutputArgs,
-    wanted: &ProgressArgs,
+    wanted: &EventsArgs,
     way: RunMode<'_>,
 ) -> CommandResult {
     let record = resolved.work_dir.join(RECORD.name(&resolved.suffix));
@@ -161,20 +167,21 @@ pub fn carry_out(
     if !way.goes_on {
         check_record_place(&record).map_err(|e| CommandError::Usage(vec![e.to_string()]))?;
     }
-    let on_stdout = wanted.events.target == Some(Target::Stdout);
+    let on_stdout = wanted.events == Some(Target::Stdout);
     if on_stdout && output.json {
         let sentence = "--events - and --json both write to standard output: give --events a file";
         return Err(CommandError::Usage(vec![sentence.into()]));
     }
     let facts = Facts::of(&resolved.plan, &resolved.suffix);
-    let server = MetricsServer::start(&wanted.events.metrics)?;
+    let server = MetricsServer::start(&wanted.metrics)?;
     let metrics = server.as_ref().map(MetricsServer::metrics);
-    let mut events = open_events(wanted.events.target.as_ref(), metrics, &facts)?;
+    let mut events = open_events(wanted.events.as_ref(), metrics, &facts)?;
     if let Some(events) = &mut events {
         events.begin(&resolved.plan, &resolved.suffix, &record);
     }
     let style = ProgressStyle {
-        form: ProgressForm::of(wanted.view, !(on_stdout && std::io::stdout().is_terminal())),
+        mode: way.progress,
+        view: !(on_stdout && std::io::stdout().is_terminal()),
         no_color: output.no_color,
         console: way.console,
     };
@@ -182,8 +189,7 @@ pub fn carry_out(
     let finished = swept
         .as_ref()
         .map(|(outcome, collected)| -> Result<_, CommandError> {
-            let is_quiet = wanted.view.quiet;
-            let finished = finish(outcome, output, on_stdout, is_quiet);
+            let finished = finish(outcome, output, on_stdout, way.progress);
             let code = finished
                 .as_ref()
                 .map_or_else(CommandError::code, |done| done.0);
@@ -240,8 +246,8 @@ fn open_events(
 /// It could not begin, or has left no record.
 pub fn measure(
     resolved: Resolved,
-    view: ViewArgs,
     no_color: bool,
+    mode: ProgressMode,
     metrics: Option<Metrics>,
 ) -> Result<RunOutcome, CommandError> {
     let facts = Facts::of(&resolved.plan, &resolved.suffix);
@@ -251,7 +257,8 @@ pub fn measure(
         events.begin(&resolved.plan, &resolved.suffix, &record);
     }
     let style = ProgressStyle {
-        form: ProgressForm::of(view, true),
+        mode,
+        view: true,
         no_color,
         console: false,
     };
@@ -348,7 +355,7 @@ fn sweep(
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
     let console = console.filter(|_| style.console);
     let mut progress_view = ProgressReporter::new(facts, style, console, copy);
-    let board = launch(&resolved, &stop, &mut |line| progress_view.line(line))?;
+    let board = launch(&resolved, &stop, &mut |line| progress_view.problem(line))?;
     let options = RunOptions {
         launch: resolved.launch,
         plan: resolved.plan,
@@ -381,7 +388,7 @@ fn sweep(
                 failures.extend(beside.take_messages());
             }
             for why in failures {
-                progress_view.line(&why);
+                progress_view.problem(&why);
             }
         },
     };
@@ -426,7 +433,7 @@ fn finish(
     outcome: &RunOutcome,
     output: &OutputArgs,
     stdout_is_taken: bool,
-    is_quiet: bool,
+    mode: ProgressMode,
 ) -> Result<(u8, Option<PathBuf>), CommandError> {
     let record = &outcome.record;
     let dir = outcome
@@ -440,7 +447,7 @@ fn finish(
         (false, true) => stdout::print_summary(record, output),
     }
     if outcome.earlier_run_kept || record.points.is_empty() {
-        return without_results(outcome, dir);
+        return without_results(outcome, dir, mode);
     }
     // The summary was printed before, so it is not lost if the disk is full.
     let reports = stdout::write_shipped_reports(record, dir);
@@ -449,7 +456,7 @@ fn finish(
     }
     let mut reports = reports?.into_iter();
     let page = reports.next();
-    if !is_quiet {
+    if mode != ProgressMode::Quiet {
         print_files(dir, outcome.files.iter().cloned().chain(reports));
         print_stderr_line(format!("record: {}", outcome.record_path.display()));
         if let Some(page) = &page {
@@ -465,9 +472,14 @@ fn finish(
 fn without_results(
     outcome: &RunOutcome,
     dir: &Path,
+    mode: ProgressMode,
 ) -> Result<(u8, Option<PathBuf>), CommandError> {
     let record = &outcome.record;
     print_failure(record);
+    let is_quiet = mode == ProgressMode::Quiet;
+    if is_quiet && outcome.unwritten.is_none() {
+        return Ok((stdout::exit_code(record), None));
+    }
     if outcome.earlier_run_kept {
         print_stderr_line(format!(
             "record: none; the files of an earlier run '{}' in {} are unchanged",

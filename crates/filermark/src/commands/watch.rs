@@ -3,7 +3,7 @@
 use crate::cli::WatchArgs;
 use crate::events::read_line;
 use crate::http::{HttpServer, Listen};
-use crate::progress::{ProgressForm, ProgressStyle};
+use crate::progress::{ProgressMode, ProgressStyle};
 use crate::watch::{Next, Page, Shown, Tail};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
@@ -23,7 +23,8 @@ pub fn watch(args: &WatchArgs) -> CommandResult {
     let stop = StopFlag::new();
     interrupt::on_interrupt_alone(stop.clone(), "watch ends; the run goes on");
     let style = ProgressStyle {
-        form: ProgressForm::View,
+        mode: ProgressMode::View,
+        view: true,
         no_color: args.no_color,
         console: false,
     };

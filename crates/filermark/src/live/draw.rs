@@ -27,33 +27,10 @@ impl ViewState {
             self.sweep(style),
             self.phase(now.passed, style),
         ];
-        lines.extend(self.rate(now.passed));
+        lines.extend(self.idle_or_rate(now.passed));
         lines.push(self.end(now));
         let text = lines.iter().map(|l| l.render(style.width, style.colour));
         text.collect()
-    }
-
-    /// One line about the last second, without colours: time since the run began, load point,
-    /// phase and time in it, rates.
-    pub fn second_line(&self, passed: Duration) -> String {
-        let phase = match self.stage {
-            CurrentStage::In(phase) => format!("{} {}", phase.name(), clock(self.in_phase(passed))),
-            _ => String::new(),
-        };
-        let all = self.facts.points.len();
-        let number = self.at.and_then(|at| self.facts.points.get(at));
-        let place = number.map_or_else(String::new, |p| format!("  {}/{all}", p.number));
-        let rate = self.rate(passed).map(|line| line.without_label());
-        let is_loaded = matches!(self.stage, CurrentStage::In(Phase::Warmup | Phase::Run));
-        let last = self.last.as_ref().filter(|_| is_loaded);
-        let open = last
-            .and_then(open_operations)
-            .map_or_else(String::new, |open| format!(", {open}"));
-        format!(
-            "{}{place} {phase}  {}{open}",
-            clock(passed),
-            rate.unwrap_or_default()
-        )
     }
 
     fn title(&self, passed: Duration) -> Line {
@@ -197,6 +174,52 @@ impl ViewState {
         line
     }
 
+    /// What INIT or CLEANUP waits for, or [`Self::rate`].
+    fn idle_or_rate(&self, passed: Duration) -> Option<Line> {
+        let Some((seconds, left)) = self.idle(passed) else {
+            return self.rate(passed);
+        };
+        let mut line = Line::new("waiting");
+        line.add(Paint::Bad, format!("no step has ended for {seconds} s"));
+        let left = format!("; gives up within {}", clock(left));
+        let left = if self.facts.blocks { "" } else { &left };
+        line.add(Paint::Plain, format!("{left}; Ctrl-C ends"));
+        Some(line)
+    }
+
+    /// One line about this second, for `--lines`.
+    pub fn one_line(&self, passed: Duration) -> Option<String> {
+        let CurrentStage::In(phase) = self.stage else {
+            return None;
+        };
+        let mut line = Line::default();
+        let point = self.at.and_then(|at| self.facts.points.get(at));
+        if let Some(point) = point {
+            let all = self.facts.points.len();
+            let place = format!("[{}/{all}] {} ", point.number, point.name);
+            line.add(Paint::Plain, place);
+        }
+        let in_phase = clock(self.in_phase(passed));
+        line.add(
+            Paint::Plain,
+            match self.phase_length() {
+                Some((length, false)) => format!("{phase} {in_phase} of {}: ", clock(length)),
+                _ => format!("{phase} {in_phase}: "),
+            },
+        );
+        let mut figures = self.idle_or_rate(passed)?;
+        figures.drop_label();
+        let text = line.render(usize::MAX, false);
+        let open = self.last.as_ref().and_then(open_operations);
+        let is_loaded = matches!(phase, Phase::Warmup | Phase::Run);
+        let open = open.filter(|_| is_loaded);
+        let open = open.map_or_else(String::new, |open| format!(", {open}"));
+        let figures = figures.render(usize::MAX, false);
+        // What is open stands before what comes next.
+        let (stated, next) = figures.split_at(figures.find(';').unwrap_or(figures.len()));
+        Some(format!("{text} {stated}{open}{next}"))
+    }
+
     /// Operations per second, or objects made or removed.
     fn rate(&self, passed: Duration) -> Option<Line> {
         match self.stage {
@@ -240,7 +263,7 @@ impl ViewState {
             }
             let left = silence_left(seconds);
             line.add(Paint::Bad, format!("server silent for {seconds} s"));
-            line.add(Paint::Plain, format!("; ends in {left}; Ctrl-C ends"));
+            line.add(Paint::Plain, format!("; gives up in {left}; Ctrl-C ends"));
             return line;
         }
         let rate = number(last.success_count as f64, 0);

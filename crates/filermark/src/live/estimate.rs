@@ -219,6 +219,8 @@ mod tests {
             reuse,
             blocks: false,
             close_max: Duration::ZERO,
+            init_max: Duration::ZERO,
+            cleanup_max: Duration::ZERO,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Facts about a run from its plan, for the view and its estimates.
 
+use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::shard::{DRAIN, STABLE_MAX};
 use filermark_model::text::one_line;
 use filermark_model::units::counted;
@@ -35,6 +36,10 @@ pub struct Facts {
     pub blocks: bool,
     /// How long the end of RUN may take: replies, and over NFSv3 the COMMITs.
     pub close_max: Duration,
+    /// How long INIT may take (INIT_TIMEOUT).
+    pub init_max: Duration,
+    /// How long CLEANUP may take.
+    pub cleanup_max: Duration,
 }
 
 /// Facts about a load point.
@@ -81,6 +86,8 @@ impl Facts {
                 Some(_) => span(DRAIN + STABLE_MAX),
                 None => span(DRAIN),
             },
+            init_max: span(plan.phases.init_timeout),
+            cleanup_max: span(plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN)),
         }
     }
 

@@ -16,6 +16,9 @@ pub(super) const SPARK_SECONDS: usize = 30;
 const SILENCE_MIN: u32 = 3;
 const OPS_MISSED_MIN: f64 = 5.0;
 
+/// How many seconds without an object made or removed are shown; a large file may take some.
+pub const IDLE_MIN: u32 = 5;
+
 /// The state of a load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointState {
@@ -79,6 +82,8 @@ pub struct ViewState {
     pub(super) last: Option<Interval>,
     /// Consecutive seconds without a reply.
     pub(super) silent_seconds: u32,
+    /// Seconds of INIT or CLEANUP without an object made or removed.
+    pub(super) idle_seconds: u32,
     /// The run is being ended early.
     pub(super) stopping: bool,
 }
@@ -100,6 +105,7 @@ impl ViewState {
             successes: VecDeque::with_capacity(SPARK_SECONDS),
             last: None,
             silent_seconds: 0,
+            idle_seconds: 0,
             stopping: false,
             facts,
         }
@@ -123,7 +129,11 @@ impl ViewState {
                 }
                 self.begin_phase(*phase, point.is_none(), *expected);
             }
-            Progress::Tasks { task_count, bytes } => self.tasks = (*task_count, *bytes),
+            Progress::Tasks { task_count, bytes } => {
+                self.tasks = (*task_count, *bytes);
+                self.idle_seconds = 0;
+            }
+            Progress::Idle { seconds } => self.idle_seconds = *seconds,
             Progress::Second(second) => {
                 if self.successes.len() == SPARK_SECONDS {
                     self.successes.pop_front();
@@ -191,6 +201,7 @@ impl ViewState {
         self.began = passed;
         self.expected = None;
         self.tasks = (0, 0);
+        self.idle_seconds = 0;
     }
 
     /// Replaces the load points, after a search.
@@ -222,6 +233,18 @@ impl ViewState {
             .requested_ops_per_sec
             .is_none_or(|rate| rate * f64::from(self.silent_seconds) >= OPS_MISSED_MIN);
         (often && self.silent_seconds >= SILENCE_MIN).then_some(self.silent_seconds)
+    }
+
+    /// How long no step of INIT or CLEANUP has ended, and how long it goes on at
+    /// most; `None`: it goes on as it should.
+    pub(super) fn idle(&self, passed: Duration) -> Option<(u32, Duration)> {
+        let limit = match self.stage {
+            CurrentStage::In(Phase::Init) => self.facts.init_max,
+            CurrentStage::In(Phase::Cleanup) => self.facts.cleanup_max,
+            _ => return None,
+        };
+        let left = limit.saturating_sub(self.in_phase(passed));
+        (self.idle_seconds >= IDLE_MIN).then_some((self.idle_seconds, left))
     }
 
     /// RUN is over, and the run waits for open operations.

@@ -104,37 +104,6 @@ const WIDE: Style = Style {
 };
 
 #[test]
-fn a_line_of_a_second_has_time_place_and_rates() {
-    let mut case = Scenario::of(testing::record(), |_| {});
-    let at = Duration::from_secs_f64;
-    case.begin(0.0, Some(1), Phase::Init, 0);
-    case.tasks(1_234, 64 << 20);
-    assert_eq!(
-        case.state.second_line(at(2.0)),
-        "0:02  1/12 INIT 0:02  1,234 objects, 64.0 MiB, 32.0 MiB/s"
-    );
-    case.begin(3.0, Some(1), Phase::Run, 30);
-    case.second(101, 0);
-    assert_eq!(
-        case.state.second_line(at(4.0)),
-        "0:04  1/12 RUN 0:01  101 of 100 op/s, 2.7 MiB/s, mean 0.29 ms, max 3.10 ms"
-    );
-    let silent = Interval {
-        open_count: 4,
-        open_age_max_ns: 18_500_000_000,
-        ..Interval::default()
-    };
-    for _ in 0..18 {
-        case.receive(0.0, &Progress::Second(&silent));
-    }
-    assert_eq!(
-        case.state.second_line(at(22.0)),
-        "0:22  1/12 RUN 0:19  server silent for 18 s; ends in 1:42; Ctrl-C ends, \
-         4 operations open, oldest 18 s"
-    );
-}
-
-#[test]
 fn a_silent_server_is_reported_and_run_does_not_pass_its_end() {
     let mut case = Scenario::of(testing::record(), |_| {});
     case.begin(0.0, Some(1), Phase::Run, 30);
@@ -151,12 +120,49 @@ fn a_silent_server_is_reported_and_run_does_not_pass_its_end() {
         case.second(0, 0);
     }
     let lines = case.lines(20.0, WIDE).join("\n");
-    let output_text = "server silent for 18 s; ends in 1:42; Ctrl-C ends";
+    let output_text = "server silent for 18 s; gives up in 1:42; Ctrl-C ends";
     assert!(lines.contains(output_text), "{lines}");
     let lines = case.lines(39.0, WIDE).join("\n");
     let over = "0:30 of 0:30, waiting for replies, 0:09";
     assert!(lines.contains(over), "{lines}");
     assert!(lines.contains("55 s at most for what is open"), "{lines}");
+}
+
+#[test]
+fn one_line_has_what_is_open_before_what_comes_next() {
+    let mut case = Scenario::of(testing::record(), |_| {});
+    case.begin(0.0, Some(1), Phase::Run, 30);
+    let open = Interval {
+        open_count: 4,
+        open_age_max_ns: 18_000_000_000,
+        ..Interval::default()
+    };
+    for _ in 0..18 {
+        case.receive(0.0, &Progress::Second(&open));
+    }
+    let line = case.state.one_line(Duration::from_secs(20));
+    let want = "[1/12] 100 op/s RUN 0:20 of 0:30: server silent for 18 s, \
+                4 operations open, oldest 18 s; gives up in 1:42; Ctrl-C ends";
+    assert_eq!(line.as_deref(), Some(want));
+}
+
+#[test]
+fn an_init_or_cleanup_that_waits_is_shown() {
+    let mut case = Scenario::of(testing::record(), |_| {});
+    case.begin(0.0, Some(1), Phase::Init, 0);
+    case.receive(0.0, &Progress::Idle { seconds: 4 });
+    let lines = case.lines(5.0, WIDE).join("\n");
+    assert!(!lines.contains("waiting"), "{lines}");
+    case.receive(0.0, &Progress::Idle { seconds: 18 });
+    let lines = case.lines(20.0, WIDE).join("\n");
+    let want = " waiting no step has ended for 18 s; gives up within ";
+    assert!(lines.contains(want), "{lines}");
+    case.tasks(3, 0);
+    assert!(!case.lines(21.0, WIDE).join("\n").contains("waiting"));
+    case.begin(60.0, None, Phase::Cleanup, 0);
+    case.receive(0.0, &Progress::Idle { seconds: 7 });
+    let lines = case.lines(70.0, WIDE).join("\n");
+    assert!(lines.contains("no step has ended for 7 s;"), "{lines}");
 }
 
 #[test]

@@ -151,6 +151,9 @@ fn facts(run: &RunBegan) -> Facts {
         reuse: run.reuse,
         blocks: run.blocks,
         close_max: span(run.close_max_seconds),
+        // Events have no idle seconds of INIT and CLEANUP.
+        init_max: Duration::ZERO,
+        cleanup_max: Duration::ZERO,
     }
 }
 

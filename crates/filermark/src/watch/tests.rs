@@ -3,7 +3,7 @@
 use super::*;
 use crate::events::read_line;
 use crate::http::Request;
-use crate::progress::{ProgressForm, ProgressStyle};
+use crate::progress::{ProgressMode, ProgressStyle};
 use std::io::Write;
 
 #[test]
@@ -34,7 +34,8 @@ fn lines_are_returned_when_they_are_whole() {
 #[test]
 fn all_events_can_be_shown() {
     let style = ProgressStyle {
-        form: ProgressForm::Events,
+        mode: ProgressMode::View,
+        view: false,
         no_color: true,
         console: false,
     };

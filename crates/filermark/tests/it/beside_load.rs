@@ -115,7 +115,7 @@ fn an_interrupted_run_reports_its_scripts_and_waits_for_none() {
         "if [ $1 = STOP ]; then sleep 600; fi",
     );
     let mut started = sweep.set("RUNTIME", 300).start();
-    started.wait_for("Starting RUN phase");
+    started.wait_for(" RUN\n");
     started.signal(Signal::INT);
     let ended = started.wait();
     assert_eq!(ended.code, 130, "{}", ended.stderr);

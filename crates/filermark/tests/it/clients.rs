@@ -66,7 +66,7 @@ fn the_same_rc_file_runs_on_one_two_and_three_hosts() {
 /// The trees of procs that are seen on each host while a run is in RUN.
 fn trees_in_run(field: &Field, sweep: &Sweep, place: &str) -> (Vec<BTreeSet<String>>, Ended) {
     let mut started = sweep.start();
-    started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
+    started.wait_until("RUN", |s| s.stderr().contains(" RUN\n"));
     let trees = |host| {
         let below = field.below(host, place).into_iter();
         let tree = |path: String| path.split('/').nth(2).map(str::to_owned);

@@ -58,9 +58,9 @@ impl Failure {
     }
 }
 
-/// Both benchmarks' consoles.
+/// The line of the phase.
 fn is_in_run(stderr_text: &str) -> bool {
-    stderr_text.contains("op/s RUN") || stderr_text.contains("Starting RUN phase")
+    stderr_text.contains(" RUN\n")
 }
 
 /// Kills the one agent of a host.

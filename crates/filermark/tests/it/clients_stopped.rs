@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 /// RUN of runs that end by Ctrl-C: longer than a test waits for the end of a program.
 const LONG_RUN: u64 = 3_600;
 
-/// Both benchmarks' consoles.
+/// The line of the phase.
 fn wait_for_run(started: &mut Started) {
     started.wait_until("RUN", |s| {
         let stderr_text = s.stderr();
-        stderr_text.contains("op/s RUN") || stderr_text.contains("Starting RUN phase")
+        stderr_text.contains(" RUN\n")
     });
 }
 

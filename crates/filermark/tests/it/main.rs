@@ -54,6 +54,7 @@ mod inline;
 mod kernel_client;
 mod kill_trials;
 mod leases;
+mod lines;
 mod live;
 mod metrics;
 mod monitors;

@@ -136,7 +136,7 @@ fn a_dead_file_system_ends_the_run_at_once() {
     let mut started = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path())
         .set("RUNTIME", 120)
         .start();
-    started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
+    started.wait_until("RUN", |s| s.stderr().contains(" RUN\n"));
     faulty.die().expect("it dies");
     let ended = started.wait();
     assert_given_up(&ended, &[&faulty.scratch().path().display().to_string()]);
@@ -219,7 +219,7 @@ fn a_mount_that_vanishes_is_reported_and_nothing_is_made_in_its_place() {
     };
     let place = mounts.tmpfs(64).expect("a tmpfs");
     let mut started = Sweep::composite("SWBUILD", &mounts, place.path()).start();
-    started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
+    started.wait_until("RUN", |s| s.stderr().contains(" RUN\n"));
     mounts.detach(&place).expect("it is detached");
     let ended = started.wait();
     ended.assert_sanitized();

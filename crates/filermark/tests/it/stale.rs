@@ -53,7 +53,7 @@ fn writes_that_are_acknowledged_and_not_made_are_found() {
             .set("RUNTIME", 3);
         let file = sweep.write("rewritten.toml", REWRITTEN);
         let mut started = sweep.set("BENCHMARK_FILE", file.display()).start();
-        started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
+        started.wait_until("RUN", |s| s.stderr().contains(" RUN\n"));
         if forgets {
             faulty.forget_writes();
         }

@@ -60,7 +60,8 @@ impl Run<'_> {
         let abort_request = agents.abort_request();
         let (mut task_count, mut bytes) = (0, 0);
         let mut living = agents.living().len();
-        agents.order(who, order, limit, on_lost, &mut |_, event| match event {
+        let mut idle = IdleClock::default();
+        agents.order(who, order, limit, on_lost, &mut |now, event| match event {
             AgentEvent::Report(
                 _,
                 Report::Progress {
@@ -70,6 +71,7 @@ impl Run<'_> {
             ) => {
                 task_count = u64::saturating_add(task_count, *more);
                 bytes = u64::saturating_add(bytes, *written);
+                idle.restart(now);
                 (self.options.observe)(Progress::Tasks { task_count, bytes });
             }
             AgentEvent::Report(
@@ -96,9 +98,37 @@ impl Run<'_> {
                 living = living.saturating_sub(1);
                 self.report_agent_count(living);
             }
+            AgentEvent::Tick => {
+                if let Some(seconds) = idle.tick(now) {
+                    (self.options.observe)(Progress::Idle { seconds });
+                }
+            }
             _ => {}
         })?;
         Ok(done)
+    }
+}
+
+/// Counts the whole seconds in which no object was made or removed.
+#[derive(Debug, Default)]
+struct IdleClock {
+    since: Option<Nanos>,
+    reported: u32,
+}
+
+impl IdleClock {
+    fn restart(&mut self, now: Nanos) {
+        (self.since, self.reported) = (Some(now), 0);
+    }
+
+    /// The seconds, each time another one is over.
+    fn tick(&mut self, now: Nanos) -> Option<u32> {
+        let since = *self.since.get_or_insert(now);
+        let seconds = u32::try_from(now.since(since).0 / 1_000_000_000).unwrap_or(u32::MAX);
+        (seconds > self.reported).then(|| {
+            self.reported = seconds;
+            seconds
+        })
     }
 }
 
@@ -168,5 +198,25 @@ impl TaskSummary {
             text.push_str(&format!(", {} refused", tasks.failed_count));
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IdleClock;
+    use filermark_model::Nanos;
+
+    #[test]
+    fn each_second_without_an_object_is_counted_once() {
+        let mut idle = IdleClock::default();
+        let mut tick = |ms| idle.tick(Nanos::from_millis(ms));
+        assert_eq!(tick(5_000), None, "it begins here");
+        assert_eq!(tick(5_999), None);
+        assert_eq!(tick(6_000), Some(1));
+        assert_eq!(tick(6_500), None);
+        assert_eq!(tick(8_100), Some(3));
+        idle.restart(Nanos::from_millis(8_200));
+        assert_eq!(idle.tick(Nanos::from_millis(9_100)), None);
+        assert_eq!(idle.tick(Nanos::from_millis(9_300)), Some(1));
     }
 }

@@ -60,6 +60,11 @@ pub enum Progress<'a> {
         /// Bytes written.
         bytes: u64,
     },
+    /// In INIT or CLEANUP no object was made or removed since that many seconds. Once a second.
+    Idle {
+        /// Whole seconds since the last object, or since the phase began.
+        seconds: u32,
+    },
     /// A second of WARMUP or RUN is over, on all clients.
     Second(&'a Interval),
     /// Another tenth of WARMUP or RUN is over.
