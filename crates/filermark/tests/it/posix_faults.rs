@@ -42,7 +42,7 @@ fn alone_an_injected_delay_is_the_service_time_of_a_stat() {
             .set("RUNTIME", 3)
             .set("WARMUP_TIME", 1)
             .start();
-        started.wait_until("WARMUP", |s| s.stderr().contains("Starting WARM phase"));
+        started.wait_until("WARMUP", |s| s.stderr().contains(" WARMUP\n"));
         let delay_ms = 8.0;
         faulty.delay(
             Kind::Getattr,
@@ -79,7 +79,7 @@ fn injected_errors_are_counted_and_the_tree_goes_afterwards() {
     let mut started = Sweep::composite("SWBUILD", &mounts, faulty.scratch().path())
         .set("WARMUP_TIME", 1)
         .start();
-    started.wait_until("WARMUP", |s| s.stderr().contains("Starting WARM phase"));
+    started.wait_until("WARMUP", |s| s.stderr().contains(" WARMUP\n"));
     faulty.fail(Kind::Getattr, 10, EIO);
     faulty.fail(Kind::Mkdir, 2, EIO);
     started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
