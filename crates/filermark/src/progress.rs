@@ -291,7 +291,7 @@ impl SecondLines {
             Progress::Idle { .. } if self.every_second => !self.printed.is_some_and(is_early),
             Progress::Idle { seconds } if *seconds >= self.idle_due => {
                 self.idle_due = self.idle_due.saturating_mul(2);
-                true
+                self.state.idle(passed).is_some()
             }
             _ => false,
         };

@@ -236,15 +236,16 @@ impl ViewState {
     }
 
     /// How long no step of INIT or CLEANUP has ended, and how long it goes on at
-    /// most; `None`: it goes on as it should.
-    pub(super) fn idle(&self, passed: Duration) -> Option<(u32, Duration)> {
+    /// most; `None`: it goes on as it should. A step of a mounted file system is a whole tree,
+    /// so that a pause between two has no meaning.
+    pub fn idle(&self, passed: Duration) -> Option<(u32, Duration)> {
         let limit = match self.stage {
             CurrentStage::In(Phase::Init) => self.facts.init_max,
             CurrentStage::In(Phase::Cleanup) => self.facts.cleanup_max,
             _ => return None,
         };
         let left = limit.saturating_sub(self.in_phase(passed));
-        (self.idle_seconds >= IDLE_MIN).then_some((self.idle_seconds, left))
+        (!self.facts.blocks && self.idle_seconds >= IDLE_MIN).then_some((self.idle_seconds, left))
     }
 
     /// RUN is over, and the run waits for open operations.

@@ -1,30 +1,9 @@
-//! What a run prints on stderr: a line per second (`--lines`), or nothing (`--quiet`).
+//! What a run prints on stderr: a line per second (`--lines`), nothing (`--quiet`), or the console
+//! output of 2014.
 
 use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
 use filermark_server::{Server, ServerOptions};
-
-#[test]
-fn each_second_has_one_readable_line() {
-    let _turn = beside_others();
-    let server = Server::start(ServerOptions::default()).expect("a server");
-    let ended = Sweep::on(&server).set("RUNTIME", 3).arg("--lines").run();
-    ended.assert_sanitized();
-    let seconds: Vec<_> = ended
-        .stderr
-        .lines()
-        .filter(|l| l.contains(" of 0:03: "))
-        .collect();
-    assert_eq!(seconds.len(), 3, "{}", ended.stderr);
-    for line in seconds {
-        assert!(line.starts_with("[1/1] 100 op/s RUN 0:0"), "{line}");
-    }
-    assert!(
-        ended.stderr.contains("[1/1] 100 op/s INIT 0:0"),
-        "{}",
-        ended.stderr
-    );
-}
 
 #[test]
 fn a_quiet_run_prints_its_results_and_nothing_else() {
@@ -61,4 +40,51 @@ fn lines_and_quiet_exclude_each_other() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn slow_lines_print_one_line_for_each_second() {
+    let _turn = beside_others();
+    let server = Server::start(ServerOptions::default()).expect("a server");
+    let sweep = Sweep::on(&server)
+        .set("LOAD", 50)
+        .set("WARMUP_TIME", 1)
+        .set("RUNTIME", 4);
+    let ended = sweep.arg("--lines").succeed();
+    let lines = ended.stderr.lines();
+    // The last second of WARMUP may be reported in RUN.
+    let loaded = lines.filter(|line| line.contains(" of 48 op/s, "));
+    let loaded: Vec<&str> = loaded.collect();
+    assert_eq!(loaded.len(), 5, "{}", ended.stderr);
+    for line in loaded {
+        assert!(line.starts_with("[1/1] 48 op/s "), "{line}");
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn the_console_of_2014_is_printed_only_on_request() {
+    let _turn = beside_others();
+    let sweep = Sweep::small_composite("METADATA");
+    let data = sweep.dir().join("data");
+    std::fs::create_dir(&data).expect("a directory");
+    let sweep = sweep.set(
+        "CLIENT_MOUNTPOINTS",
+        format!("localhost:{}", data.display()),
+    );
+    let ended = sweep.succeed();
+    assert!(ended.stderr.contains("[1/1] max RUN\n"), "{}", ended.stderr);
+    assert!(
+        !ended.stderr.contains("percent complete"),
+        "{}",
+        ended.stderr
+    );
+    // The file of the results has it in any case.
+    let log = ended.path("sfslog.s.txt");
+    let log = std::fs::read_to_string(log).expect("the log");
+    assert!(log.contains("Overall average latency"), "{log}");
+    let asked = sweep.suffix("t").args("--console 2014").succeed();
+    let text = &asked.stderr;
+    assert!(text.contains("Run 100 percent complete"), "{text}");
+    assert!(!text.contains("[1/1] max RUN\n"), "{text}");
 }

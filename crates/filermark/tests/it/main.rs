@@ -72,7 +72,6 @@ mod posix_nfs;
 mod posix_strace;
 mod posix_tree;
 mod preflight;
-mod progress;
 mod quick;
 mod real;
 mod records;

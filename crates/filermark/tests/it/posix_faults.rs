@@ -48,7 +48,7 @@ fn alone_an_injected_delay_is_the_service_time_of_a_stat() {
             Kind::Getattr,
             Duration::from_micros((delay_ms * 1e3) as u64),
         );
-        started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
+        started.wait_until("the end of RUN", |s| s.stderr().contains("point  1 of"));
         faulty.recover();
         let ended = started.wait();
         assert!(ended.is_complete(), "{}", ended.stderr);
@@ -82,7 +82,7 @@ fn injected_errors_are_counted_and_the_tree_goes_afterwards() {
     started.wait_until("WARMUP", |s| s.stderr().contains(" WARMUP\n"));
     faulty.fail(Kind::Getattr, 10, EIO);
     faulty.fail(Kind::Mkdir, 2, EIO);
-    started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
+    started.wait_until("the end of RUN", |s| s.stderr().contains("point  1 of"));
     faulty.recover();
     let ended = started.wait();
     ended.assert_sanitized();

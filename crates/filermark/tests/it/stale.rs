@@ -57,7 +57,7 @@ fn writes_that_are_acknowledged_and_not_made_are_found() {
         if forgets {
             faulty.forget_writes();
         }
-        started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
+        started.wait_until("the end of RUN", |s| s.stderr().contains("point  1 of"));
         faulty.recover();
         let ended = started.wait();
         let point = ended.point(1);
