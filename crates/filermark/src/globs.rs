@@ -119,9 +119,11 @@ fn one(pattern: &[char], c: char) -> Option<usize> {
     }
 }
 
-/// A set such as `[a-c1]` or `[!x]`: its length, whether it is negated, its ranges; `None`: it has no
-/// end, so the bracket is a character.
-fn set(pattern: &[char]) -> Option<(usize, bool, Vec<(char, char)>)> {
+/// A set: its length in the pattern, whether it is negated, its ranges.
+type Set = (usize, bool, Vec<(char, char)>);
+
+/// A set such as `[a-c1]` or `[!x]`; `None`: it has no end, so the bracket is a character.
+fn set(pattern: &[char]) -> Option<Set> {
     let negated = matches!(pattern.get(1), Some('!' | '^'));
     let begin = 1 + usize::from(negated);
     let end = (begin + 1..pattern.len()).find(|at| pattern[*at] == ']')?;
