@@ -188,7 +188,7 @@ fn a_composite_of_ones_own_by_rc_file() {
     let output = filermark(dir.path(), &args);
     let output_text = stderr_text(&output);
     assert_complete(&output);
-    assert!(output_text.contains("JOBs=2"), "{output_text}");
+    assert!(output_text.contains("2 JOBs requested"), "{output_text}");
     let record = std::fs::read_to_string(dir.path().join("result/mine.run.jsonl")).unwrap();
     assert!(!record.contains("geheim") && record.contains("\"MINE\""));
     // The names from the training for the 2014 generation.

@@ -106,6 +106,12 @@ fn system_calls_agree_with_the_logical_operations() {
         ops.iter().map(of).sum()
     };
     let seen = |names: &[&str], part: &str| count(&calls, &run, names, part);
+    // On a busy machine the phase is longer than the window: there, too, operations are made,
+    // at up to twice their rate.
+    let window_s = stats.window_ns as f64 / 1e9;
+    let beyond_s = ((run.end - run.start) as f64 / 1e6 - window_s).max(0.0);
+    println!("the phase is {beyond_s:.3} s longer than the window of {window_s:.3} s");
+    let beyond = |count: u64| (2.0 * beyond_s / window_s * count as f64) as u64;
     // One call each, which no other operation makes.
     for (op, names, part, per_op) in [
         (Op::Stat, &["newfstatat", "statx"][..], "/b", 1),
@@ -122,9 +128,10 @@ fn system_calls_agree_with_the_logical_operations() {
         let (ours, theirs) = (done(&[op]) * per_op, seen(names, part));
         println!("{op}: {ours} calls of {names:?} wanted, {theirs} seen");
         assert!(ours > 0, "no {op}");
+        let most = ours + EDGE * per_op + beyond(ours);
         assert!(
-            ours.abs_diff(theirs) <= EDGE * per_op,
-            "{op}: {ours}, {theirs} {names:?}"
+            theirs + EDGE * per_op >= ours && theirs <= most,
+            "{op}: {ours}, {theirs}, at most {most} {names:?}"
         );
     }
     // Preparations make the same calls: a directory that can be removed is made first.
@@ -148,7 +155,7 @@ fn system_calls_agree_with_the_logical_operations() {
     println!("{prepared} preparations, {more} more calls");
     let off = more.abs_diff(prepared);
     assert!(
-        off <= 2 * EDGE,
+        off <= 2 * EDGE + beyond(more),
         "{more} calls more, {prepared} preparations"
     );
 }
