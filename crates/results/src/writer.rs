@@ -218,6 +218,9 @@ impl Drop for RecordWriter {
         if let Some(draft) = &self.draft {
             let _ = std::fs::remove_file(draft);
         }
+        // A child process that was forked and has not begun its program yet has the file open,
+        // too: without this the lock would last until then.
+        let _ = self.file.unlock();
     }
 }
 
@@ -263,7 +266,15 @@ fn is_at(file: &File, path: &Path) -> bool {
 /// Whether a run in progress writes this record: then it is not a leftover, even if it is
 /// nearly empty.
 fn is_being_written(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    let Ok(file) = File::open(path) else {
+        return false;
+    };
+    let locked = file.try_lock();
+    if locked.is_ok() {
+        // See `RecordWriter::drop`.
+        let _ = file.unlock();
+    }
+    matches!(locked, Err(TryLockError::WouldBlock))
 }
 
 /// The offset after the last line end, found from the end of the file.

@@ -47,17 +47,20 @@ impl Range {
 /// first of them.
 pub fn fold_hosts<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut families: Vec<NameGroup> = Vec::new();
-    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
+    // A name without a number is none of a family: `b` and `b0` are no range.
+    let mut known: HashMap<(&str, &str, bool), usize> = HashMap::new();
     for name in names {
         let (before, digits, after) = split(name);
-        let at = *known.entry((before, after)).or_insert_with(|| {
-            families.push(NameGroup {
-                before: before.to_owned(),
-                after: after.to_owned(),
-                ranges: Vec::new(),
+        let at = *known
+            .entry((before, after, digits.is_empty()))
+            .or_insert_with(|| {
+                families.push(NameGroup {
+                    before: before.to_owned(),
+                    after: after.to_owned(),
+                    ranges: Vec::new(),
+                });
+                families.len() - 1
             });
-            families.len() - 1
-        });
         let ranges = &mut families[at].ranges;
         if !ranges.last_mut().is_some_and(|r| r.takes(digits)) {
             ranges.push(Range {
@@ -125,6 +128,8 @@ mod tests {
             ("3com localhost", "3com,localhost"),
             ("n1234567890 n1234567891", "n1234567890,n1234567891"),
             ("c3 c1", "c[3,1]"),
+            ("b0 b", "b0,b"),
+            ("b b1 b2", "b,b[1-2]"),
             ("n99 n100 n0", "n[99-100,0]"),
         ];
         for (names, want) in cases {
