@@ -8,6 +8,7 @@ use crate::entry::run_id;
 use filermark_model::op::Op;
 use filermark_model::{Latency, PointStats};
 use filermark_results::assertion::percentile_ms;
+use filermark_results::csv::field;
 use filermark_results::figures::Throughput;
 use filermark_results::{PointRecord, RunRecord};
 use serde_json::{Map, Value};
@@ -49,11 +50,7 @@ pub enum Shape {
 type Figure = (&'static str, Option<f64>);
 
 /// The heading of a table.
-///
-/// # Errors
-/// The writer fails; into memory it does not.
-pub fn head(shape: Shape) -> Result<String, csv::Error> {
-    let mut writer = writer();
+pub fn head(shape: Shape) -> String {
     let more: Vec<&str> = match shape {
         Shape::Long => LONG_COLUMNS.to_vec(),
         // The figures of a load point that was not measured have the same names.
@@ -62,40 +59,36 @@ pub fn head(shape: Shape) -> Result<String, csv::Error> {
             .map(|(name, _)| name)
             .collect(),
     };
-    writer.write_record(RUN_COLUMNS.iter().chain(&more))?;
-    text(writer)
+    line(RUN_COLUMNS.iter().chain(&more).copied())
 }
 
 /// The lines of a run.
-///
-/// # Errors
-/// The writer fails; into memory it does not.
-pub fn lines(record: &RunRecord, shape: Shape) -> Result<String, csv::Error> {
-    let mut writer = writer();
+pub fn lines(record: &RunRecord, shape: Shape) -> String {
+    let mut out = String::new();
     for point in &record.points {
         let front = front(record, point);
         let front = || front.iter().map(shown).collect::<Vec<_>>();
         match shape {
             Shape::Wide => {
-                let mut line = front();
+                let mut cells = front();
                 let empty = PointStats::default();
                 let is_measured = point.measured().is_some();
                 let figures = figures_of(point.measured().unwrap_or(&empty));
                 let value =
                     |v: Option<f64>| v.filter(|_| is_measured).map_or(String::new(), number);
-                line.extend(figures.into_iter().map(|(_, v)| value(v)));
-                writer.write_record(&line)?;
+                cells.extend(figures.into_iter().map(|(_, v)| value(v)));
+                out += &line(cells.iter().map(String::as_str));
             }
             Shape::Long => {
                 for (op, second, figure, value) in long(point) {
-                    let mut line = front();
-                    line.extend([op, second, figure.to_owned(), number(value)]);
-                    writer.write_record(&line)?;
+                    let mut cells = front();
+                    cells.extend([op, second, figure.to_owned(), number(value)]);
+                    out += &line(cells.iter().map(String::as_str));
                 }
             }
         }
     }
-    text(writer)
+    out
 }
 
 /// The lines of a run as JSON, with the names of the columns; a figure without a value is
@@ -243,17 +236,9 @@ fn op_name(op: Op) -> &'static str {
     op.name()
 }
 
-/// A writer of CSV into memory, with the line ends of RFC 4180.
-pub(crate) fn writer() -> csv::Writer<Vec<u8>> {
-    csv::WriterBuilder::new()
-        .terminator(csv::Terminator::CRLF)
-        .from_writer(Vec::new())
-}
-
-/// What was written.
-pub(crate) fn text(writer: csv::Writer<Vec<u8>>) -> Result<String, csv::Error> {
-    let bytes = writer.into_inner().map_err(|e| e.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// A line of cells (RFC 4180).
+pub(crate) fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    cells.map(field).collect::<Vec<_>>().join(",") + "\r\n"
 }
 
 /// A text of the user as a cell: a spreadsheet must not take it for a formula.
@@ -296,10 +281,10 @@ mod tests {
     #[test]
     fn wide_has_a_line_per_load_point_and_long_one_per_figure() {
         for record in [testing::record(), testing::composite::composite_record()] {
-            let wide = head(Shape::Wide).unwrap() + &lines(&record, Shape::Wide).unwrap();
+            let wide = head(Shape::Wide) + &lines(&record, Shape::Wide);
             let wide = rows(&wide);
             assert_eq!(wide.len(), record.points.len() + 1);
-            let long = head(Shape::Long).unwrap() + &lines(&record, Shape::Long).unwrap();
+            let long = head(Shape::Long) + &lines(&record, Shape::Long);
             let long = rows(&long);
             // The sums agree.
             let at = |name: &str| wide[0].iter().position(|c| c == name).expect("a column");
@@ -333,7 +318,7 @@ mod tests {
     fn texts_of_users_are_no_formulas_and_are_quoted() {
         let mut record = testing::record();
         record.run.suffix = "=1+1,\"x\"".into();
-        let text = lines(&record, Shape::Wide).unwrap();
+        let text = lines(&record, Shape::Wide);
         assert_eq!(rows(&text)[0][1], "'=1+1,\"x\"");
         assert_eq!(number(0.25), "0.25");
         assert_eq!(number(1_000_000.0), "1000000");

@@ -19,4 +19,4 @@ pub use filter::{Filter, parse_day};
 pub use find::{Found, RECORD_ENDING, find};
 pub use list::{entry_json, list_text};
 pub use tags::{TAG_FILE, TagError, TagFile, Tags};
-pub use trend::{Collector, LeftOut, Trend, TrendPoint, trend, trend_csv, trend_json, trend_text};
+pub use trend::{LeftOut, Trend, TrendPoint, TrendRun, trend, trend_csv, trend_json, trend_text};

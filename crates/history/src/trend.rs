@@ -2,6 +2,7 @@
 
 use crate::change_points::{ChangePoint, change_points};
 use crate::entry::Entry;
+use crate::export::{cell, line};
 use filermark_model::assertion::AssertedFigure;
 use filermark_model::text::one_line;
 use filermark_results::assertion::figure_of;
@@ -16,6 +17,17 @@ use std::fmt::Write as _;
 const FORMAT: u32 = 1;
 /// Columns of the bars.
 const BAR_COLUMNS: usize = 24;
+/// Columns of the CSV.
+const CSV_COLUMNS: [&str; 8] = [
+    "run_id",
+    "record",
+    "suffix",
+    "started",
+    "verdict",
+    "figure",
+    "value",
+    "is_change",
+];
 
 /// A run in the trend.
 #[derive(Clone, Debug, Serialize)]
@@ -57,91 +69,83 @@ pub struct Trend {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Collects a trend run by run, so that one record at a time is in memory.
-#[derive(Debug)]
-pub struct Collector {
-    figure: AssertedFigure,
-    point: Option<u32>,
-    name: String,
-    runs: Vec<(RunHeader, Entry, Result<f64, String>)>,
+/// What a trend needs of a run, so that one record at a time is in memory.
+#[derive(Clone, Debug)]
+pub struct TrendRun {
+    header: RunHeader,
+    entry: Entry,
+    value: Result<f64, String>,
 }
 
-/// Begins a trend of a figure; `name`: as it was asked for.
-pub fn trend(figure: AssertedFigure, point: Option<u32>, name: &str) -> Collector {
-    Collector {
-        figure,
-        point,
-        name: name.to_owned(),
-        runs: Vec::new(),
+impl TrendRun {
+    /// The figure of a run; `point`: the number of its load point.
+    pub fn of(
+        figure: AssertedFigure,
+        point: Option<u32>,
+        entry: &Entry,
+        record: &RunRecord,
+    ) -> Self {
+        Self {
+            header: record.run.clone(),
+            entry: entry.clone(),
+            value: match entry.is_valid {
+                true => figure_of(figure, point, record).map(|(value, _)| value),
+                false => Err("the run is INVALID".to_owned()),
+            },
+        }
     }
 }
 
-impl Collector {
-    /// Adds a run.
-    pub fn add(&mut self, entry: Entry, record: &RunRecord) {
-        let value = match entry.is_valid {
-            true => figure_of(self.figure, self.point, record).map(|(value, _)| value),
-            false => Err("the run is INVALID".to_owned()),
+/// The trend of a figure over the runs that did the work of the newest one; `name`: the figure as
+/// it was asked for.
+pub fn trend(figure: AssertedFigure, name: &str, mut runs: Vec<TrendRun>) -> Trend {
+    runs.sort_by_key(|run| run.entry.started);
+    let newest = runs.iter().rfind(|run| run.value.is_ok()).cloned();
+    let mut points = Vec::new();
+    let mut left_out = Vec::new();
+    for run in runs {
+        let reason = match &run.value {
+            Err(why) => Some(why.clone()),
+            Ok(_) => newest.as_ref().and_then(|newest| other_than(newest, &run)),
         };
-        self.runs.push((record.run.clone(), entry, value));
-    }
-
-    /// The trend of the work of the newest run.
-    pub fn finish(mut self) -> Trend {
-        self.runs.sort_by_key(|(_, entry, _)| entry.started);
-        let mut points = Vec::new();
-        let mut left_out = Vec::new();
-        let newest = self.runs.iter().rfind(|(.., value)| value.is_ok());
-        let newest = newest.map(|(header, entry, _)| (header.clone(), entry.targets.clone()));
-        for (header, entry, value) in self.runs {
-            let reason = match (&newest, value) {
-                (_, Err(why)) => why,
-                (Some(newest), Ok(value)) => match other_than(newest, (&header, &entry)) {
-                    Some(reason) => reason,
-                    None => {
-                        points.push(TrendPoint::of(&entry, value));
-                        continue;
-                    }
-                },
-                // There is a newest run as soon as one has the figure.
-                (None, Ok(_)) => continue,
-            };
-            left_out.push(LeftOut {
-                record: entry.record,
+        match (reason, run.value) {
+            (Some(reason), _) | (None, Err(reason)) => left_out.push(LeftOut {
+                record: run.entry.record,
                 reason,
-            });
+            }),
+            (None, Ok(value)) => points.push(TrendPoint::of(run.entry, value)),
         }
-        let series: Vec<f64> = points.iter().map(|p| p.value).collect();
-        Trend {
-            figure: self.figure,
-            name: self.name,
-            changes: change_points(&series),
-            points,
-            left_out,
-        }
+    }
+    let series: Vec<f64> = points.iter().map(|p| p.value).collect();
+    Trend {
+        figure,
+        name: name.to_owned(),
+        changes: change_points(&series),
+        points,
+        left_out,
     }
 }
 
 impl TrendPoint {
-    fn of(entry: &Entry, value: f64) -> Self {
+    fn of(entry: Entry, value: f64) -> Self {
         Self {
-            run_id: entry.run_id.clone(),
-            record: entry.record.clone(),
-            suffix: entry.suffix.clone(),
+            run_id: entry.run_id,
+            record: entry.record,
+            suffix: entry.suffix,
             started: entry.started,
-            verdict: entry.verdict.clone(),
+            verdict: entry.verdict,
             value,
         }
     }
 }
 
-/// Why a run does not belong to the newest one, of which the plan and the targets are given.
-fn other_than(newest: &(RunHeader, Vec<String>), run: (&RunHeader, &Entry)) -> Option<String> {
-    if run.1.targets != newest.1 {
-        let target = run.1.targets.first().map_or("none", String::as_str);
+/// Why a run does not belong to the newest one.
+fn other_than(newest: &TrendRun, run: &TrendRun) -> Option<String> {
+    if run.entry.targets != newest.entry.targets {
+        let target = run.entry.targets.first().map_or("none", String::as_str);
         return Some(format!("another target than the newest run: {target}"));
     }
-    let (verdict, _, fields) = work(&newest.0, run.0);
+    let (verdict, _, fields) = work(&newest.header, &run.header);
     (verdict == Work::Different).then(|| {
         let names: Vec<&str> = fields.iter().take(3).map(|f| &*f.name).collect();
         format!("other work than the newest run: {}", names.join(", "))
@@ -162,35 +166,23 @@ pub fn trend_json(trend: &Trend) -> Value {
 }
 
 /// The trend as CSV (RFC 4180): a line per run.
-///
-/// # Errors
-/// The writer fails; into memory it does not.
-pub fn trend_csv(trend: &Trend) -> Result<String, csv::Error> {
-    let mut writer = crate::export::writer();
-    writer.write_record([
-        "run_id",
-        "record",
-        "suffix",
-        "started",
-        "verdict",
-        "figure",
-        "value",
-        "is_change",
-    ])?;
+pub fn trend_csv(trend: &Trend) -> String {
+    let mut out = line(CSV_COLUMNS.iter().copied());
     for (at, point) in trend.points.iter().enumerate() {
         let is_change = trend.changes.iter().any(|c| c.at == at);
-        writer.write_record([
-            &crate::export::cell(&point.run_id),
-            &crate::export::cell(&point.record),
-            &crate::export::cell(&point.suffix),
-            &point.started.to_string(),
-            &point.verdict,
-            &trend.name,
-            &point.value.to_string(),
-            &is_change.to_string(),
-        ])?;
+        let cells = [
+            cell(&point.run_id),
+            cell(&point.record),
+            cell(&point.suffix),
+            point.started.to_string(),
+            point.verdict.clone(),
+            trend.name.clone(),
+            point.value.to_string(),
+            is_change.to_string(),
+        ];
+        out += &line(cells.iter().map(String::as_str));
     }
-    crate::export::text(writer)
+    out
 }
 
 /// The trend for people: a line per run with a bar, then the changes.
@@ -254,19 +246,17 @@ mod tests {
 
     fn collected(change: impl Fn(usize, &mut RunRecord)) -> Trend {
         let (figure, point) = figure_at("mean@1", false).expect("a figure");
-        let mut all = trend(figure, point, "mean@1");
+        let mut runs = Vec::new();
         // The order in which files are found is not that of time.
         for number in (0..6).rev() {
             let mut record = Simulated::default().run(&format!("r{number}"), number as u64);
             record.run.started = Timestamp::from_unix_seconds(1e9 + number as f64);
             change(number, &mut record);
             let path = format!("r{number}.run.jsonl");
-            all.add(
-                Entry::of(Path::new(&path), &record, Tags::default()),
-                &record,
-            );
+            let entry = Entry::of(Path::new(&path), &record, Tags::default());
+            runs.push(TrendRun::of(figure, point, &entry, &record));
         }
-        all.finish()
+        trend(figure, "mean@1", runs)
     }
 
     #[test]
@@ -285,7 +275,7 @@ mod tests {
         assert!(reasons[2].contains("another target"), "{reasons:?}");
         assert!(trend_text(&trend).contains("fewer than 4 runs"));
         crate::entry::check_schema(include_str!("../schema/trend-v1.json"), &trend_json(&trend));
-        let csv = trend_csv(&trend).expect("CSV");
+        let csv = trend_csv(&trend);
         assert_eq!(csv.lines().count(), 4, "{csv}");
         assert!(
             csv.lines().nth(1).is_some_and(|l| l.ends_with(",false")),

@@ -12,8 +12,8 @@ use filermark_cli_kit::files::{refuse_inputs, write_whole};
 use filermark_cli_kit::view::print_stderr_line;
 use filermark_history::export::{Shape, head, json_lines, lines};
 use filermark_history::{
-    Entry, TAG_FILE, TagFile, Tags, entry_json, find, list_text, trend, trend_csv, trend_json,
-    trend_text,
+    Entry, TAG_FILE, TagFile, Tags, TrendRun, entry_json, find, list_text, trend, trend_csv,
+    trend_json, trend_text,
 };
 use filermark_model::assertion::figure_at;
 use filermark_results::{RunRecord, read_record};
@@ -25,15 +25,19 @@ use std::process::ExitCode;
 /// The exit code of `--fail-on-change`.
 const CHANGED: u8 = 3;
 
-/// The records that are meant, by their start, and whether all could be read.
-struct Selection {
-    entries: Vec<Entry>,
+/// The records that are meant, by their start, and whether all could be read. `T` is what a
+/// command takes from a record: only one of them is in memory at a time.
+struct Selection<T> {
+    runs: Vec<(Entry, T)>,
     is_whole: bool,
 }
 
-impl Selection {
+impl<T> Selection<T> {
     /// Reads them one by one; what cannot be read is named on stderr.
-    fn of(args: &RecordsArgs) -> Result<Self, CommandError> {
+    fn of(
+        args: &RecordsArgs,
+        take: impl Fn(&Entry, &RunRecord) -> T,
+    ) -> Result<Self, CommandError> {
         for place in &args.places {
             if !place.exists() {
                 let sentence = format!(
@@ -48,12 +52,15 @@ impl Selection {
         let mut is_whole = found.problems.is_empty();
         let mut tags = TagReader::default();
         let filter = args.filter();
-        let mut entries = Vec::new();
+        let mut runs = Vec::new();
         for path in &found.records {
             match read_record(path) {
                 Ok(record) => {
                     let entry = Entry::of(path, &record, tags.of(path)?);
-                    entries.extend(Some(entry).filter(|entry| filter.holds(entry)));
+                    if filter.holds(&entry) {
+                        let taken = take(&entry, &record);
+                        runs.push((entry, taken));
+                    }
                 }
                 Err(e) => {
                     print_stderr_line(e);
@@ -61,17 +68,12 @@ impl Selection {
                 }
             }
         }
-        entries.sort_by(|a, b| (a.started, &a.record).cmp(&(b.started, &b.record)));
-        let surplus = entries
+        runs.sort_by(|(a, _), (b, _)| (a.started, &a.record).cmp(&(b.started, &b.record)));
+        let surplus = runs
             .len()
             .saturating_sub(args.last.unwrap_or(u32::MAX) as usize);
-        entries.drain(..surplus);
-        Ok(Self { entries, is_whole })
-    }
-
-    /// Reads the record of an entry again: only one is in memory at a time.
-    fn record(entry: &Entry) -> Result<RunRecord, CommandError> {
-        read_record(Path::new(&entry.record)).map_err(CommandError::of)
+        runs.drain(..surplus);
+        Ok(Self { runs, is_whole })
     }
 
     /// Exit code 1 where a record could not be read.
@@ -105,17 +107,23 @@ fn directory(record: &Path) -> PathBuf {
 
 /// Lists runs.
 pub fn list(args: &ListRunsArgs) -> CommandResult {
-    let selection = Selection::of(&args.records)?;
+    let selection = Selection::of(&args.records, |_, _| ())?;
+    let code = selection.code();
+    let entries: Vec<Entry> = selection
+        .runs
+        .into_iter()
+        .map(|(entry, ())| entry)
+        .collect();
     match args.json {
         true => {
-            for entry in &selection.entries {
+            for entry in &entries {
                 stdout::print(&format!("{}\n", entry_json(entry)));
             }
         }
-        false if selection.entries.is_empty() => print_stderr_line("no run was found"),
-        false => stdout::print(&list_text(&selection.entries, stdout::width())),
+        false if entries.is_empty() => print_stderr_line("no run was found"),
+        false => stdout::print(&list_text(&entries, stdout::width())),
     }
-    Ok(selection.code())
+    Ok(code)
 }
 
 /// Prints the summary of a run, with its tags and note.
@@ -175,12 +183,11 @@ pub fn tag(args: &TagArgs) -> CommandResult {
 pub fn trend_over_runs(args: &TrendArgs) -> CommandResult {
     let (figure, point) = figure_at(&args.figure, false)
         .map_err(|why| CommandError::Usage(vec![format!("--figure: {why}")]))?;
-    let selection = Selection::of(&args.records)?;
-    let mut collector = trend(figure, point, &args.figure);
-    for entry in &selection.entries {
-        collector.add(entry.clone(), &Selection::record(entry)?);
-    }
-    let trend = collector.finish();
+    let take = |entry: &Entry, record: &RunRecord| TrendRun::of(figure, point, entry, record);
+    let selection = Selection::of(&args.records, take)?;
+    let code = selection.code();
+    let runs = selection.runs.into_iter().map(|(_, run)| run).collect();
+    let trend = trend(figure, &args.figure, runs);
     for left_out in &trend.left_out {
         print_stderr_line(format!(
             "{}: left out: {}",
@@ -189,37 +196,40 @@ pub fn trend_over_runs(args: &TrendArgs) -> CommandResult {
     }
     match args.format {
         TrendFormat::Json => stdout::print_json(&trend_json(&trend)),
-        TrendFormat::Csv => stdout::print(&trend_csv(&trend).map_err(CommandError::of)?),
+        TrendFormat::Csv => stdout::print(&trend_csv(&trend)),
         TrendFormat::Text if trend.points.is_empty() => print_stderr_line("no run has the figure"),
         TrendFormat::Text => stdout::print(&trend_text(&trend)),
     }
     if args.fail_on_change && !trend.changes.is_empty() {
         return Ok(ExitCode::from(CHANGED));
     }
-    Ok(selection.code())
+    Ok(code)
 }
 
-/// Writes the load points of runs as a table.
+/// Writes the load points of runs as a table, in the order of their start. A record is read again
+/// when its turn comes: the tables of all of them may be larger than the memory.
 pub fn export(args: &ExportRunsArgs) -> CommandResult {
-    let selection = Selection::of(&args.records)?;
-    let inputs = selection
-        .entries
-        .iter()
-        .map(|entry| Path::new(&entry.record));
-    refuse_inputs(&args.output, &inputs.collect::<Vec<_>>())?;
+    let selection = Selection::of(&args.records, |_, _| ())?;
+    let paths = || {
+        selection
+            .runs
+            .iter()
+            .map(|(entry, ())| Path::new(&entry.record))
+    };
+    refuse_inputs(&args.output, &paths().collect::<Vec<_>>())?;
     let shape = match args.long {
         true => Shape::Long,
         false => Shape::Wide,
     };
     let to_stdout = args.output.as_os_str() == "-";
     let mut text = match args.format {
-        ExportFormat::Csv => head(shape).map_err(CommandError::of)?,
+        ExportFormat::Csv => head(shape),
         ExportFormat::Jsonl => String::new(),
     };
-    for entry in &selection.entries {
-        let record = Selection::record(entry)?;
+    for path in paths() {
+        let record = read_record(path).map_err(CommandError::of)?;
         text += &match args.format {
-            ExportFormat::Csv => lines(&record, shape).map_err(CommandError::of)?,
+            ExportFormat::Csv => lines(&record, shape),
             ExportFormat::Jsonl => json_lines(&record, shape),
         };
         if to_stdout {
