@@ -181,9 +181,8 @@ impl ViewState {
         };
         let mut line = Line::new("waiting");
         line.add(Paint::Bad, format!("no step has ended for {seconds} s"));
-        let left = format!("; gives up within {}", clock(left));
-        let left = if self.facts.blocks { "" } else { &left };
-        line.add(Paint::Plain, format!("{left}; Ctrl-C ends"));
+        let next = format!("; gives up within {}; Ctrl-C ends", clock(left));
+        line.add(Paint::Plain, next);
         Some(line)
     }
 
