@@ -12,6 +12,13 @@ use std::time::{Duration, Instant};
 /// load a little later.
 const SIGNAL_LIMIT: Duration = BUSY_LIMIT;
 
+/// The numbers of epoll_pwait2, epoll_pwait and, where it exists, epoll_wait.
+const EPOLL_CALLS: &[&str] = if cfg!(target_arch = "x86_64") {
+    &["441", "281", "232"]
+} else {
+    &["441", "22"]
+};
+
 /// A process of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
@@ -109,6 +116,34 @@ pub(crate) fn signal(processes: &[Process], signal: Signal) {
         let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
         let _ = pid.map(|pid| kill_process(pid, signal));
     }
+}
+
+/// Stops a process (SIGSTOP) while it waits in a call of the epoll family, and returns when it is
+/// stopped.
+pub(crate) fn stop_while_idle(process: &Process) -> Result<()> {
+    let file = |name: &str| {
+        let path = format!("/proc/{}/{name}", process.pid);
+        std::fs::read_to_string(&path).map_err(Error::io(path))
+    };
+    let start = Instant::now();
+    while start.elapsed() < SIGNAL_LIMIT {
+        signal(std::slice::from_ref(process), Signal::STOP);
+        if file("stat")?.contains(") T ") {
+            // A stopped process has not returned from its system call.
+            let call = file("syscall")?;
+            let number = call.split(' ').next().unwrap_or_default();
+            if EPOLL_CALLS.contains(&number) {
+                return Ok(());
+            }
+            signal(std::slice::from_ref(process), Signal::CONT);
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    Err(Error::TimedOut {
+        what: format!("a moment in which {process} waits"),
+        limit: SIGNAL_LIMIT,
+        log: file("stack").unwrap_or_default(),
+    })
 }
 
 /// Stops (or continues) all processes of a namespace, also those that are started

@@ -264,14 +264,15 @@ impl Samba {
     }
 
     /// Stops the child that serves a connection (SIGSTOP): TCP accepts what the client
-    /// sends, but there are no answers. See [`Samba::thaw_connection`].
+    /// sends, but there are no answers. See [`Samba::thaw_connection`]. The child is stopped while
+    /// it waits for requests: at another time it could hold a lock of smbd's databases, which all
+    /// other children would wait for.
     ///
     /// # Errors
     ///
     /// When there is no such child.
     pub fn freeze_connection(&self, pid: u32) -> Result<()> {
-        processes::signal(&[self.child(pid)?], Signal::STOP);
-        Ok(())
+        processes::stop_while_idle(&self.child(pid)?)
     }
 
     /// Continues a frozen child.

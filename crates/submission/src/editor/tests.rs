@@ -431,11 +431,14 @@ proptest! {
         prop_assert_eq!(write_xml(&read_xml(&text).unwrap()), text);
     }
 
+    /// Line and paragraph separators of Unicode become blanks: a field without line ends stays on
+    /// one line.
     #[test]
     fn input_is_saved_unchanged(text in "[^.?\\\\\\pC \u{fffe}\u{ffff}][^\\pC\u{fffe}\u{ffff}]{0,60}") {
         let mut editor = at(VENDOR, fresh());
         editor.enter(&text);
         let saved = read_xml(&write_xml(editor.document())).unwrap();
-        prop_assert_eq!(saved.root().value(VENDOR), text.trim());
+        let expected = text.replace(['\u{2028}', '\u{2029}'], " ");
+        prop_assert_eq!(saved.root().value(VENDOR), expected.trim());
     }
 }
