@@ -21,6 +21,9 @@ const TITLE: &str = "A workload on one line";
 /// The longest line, in characters.
 const CHARS_MAX: usize = 4096;
 
+/// The most procs of a unit of load.
+const PROCS_MAX: u32 = 10_000;
+
 /// The sum of the shares may differ from 100 by so much, as in definition files.
 const SUM_TOLERANCE: f64 = 1e-3;
 
@@ -278,6 +281,24 @@ fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
     })
 }
 
+/// The procs that a line names; `None`: it names none, or what it names is wrong.
+pub fn inline_procs(text: &str) -> Option<u32> {
+    let mut named = items(text).filter(|item| item.name.eq_ignore_ascii_case("procs"));
+    named.next()?.count(PROCS_MAX).ok()
+}
+
+/// The settings of a line that `refused` has something to write in place of.
+pub(crate) fn refused_settings(
+    text: &str,
+    refused: impl Fn(&str) -> Option<&'static str>,
+) -> Vec<InlineFault> {
+    let fault = |item: Item<'_>| {
+        let hint = refused(&item.name.to_ascii_lowercase())?;
+        Some(item.fault(format!("{} cannot be set here", quoted(item.name)), hint))
+    };
+    items(text).filter_map(fault).collect()
+}
+
 /// What was read of a line so far.
 #[derive(Default)]
 struct LineReader {
@@ -347,7 +368,7 @@ impl LineReader {
             Setting::Direct => self.direct_pcnt = percent()?,
             Setting::Osync => self.osync_pcnt = percent()?,
             Setting::Fsync => self.commit_pcnt = percent()?,
-            Setting::Procs => self.procs = Some(item.count(10_000)?),
+            Setting::Procs => self.procs = Some(item.count(PROCS_MAX)?),
             Setting::Rate => self.ops_per_proc = Some(item.number("op/s", (1e-6, 1e9), None)?),
             Setting::Dirs => self.dirs = Some(item.count(9_999)?),
             Setting::Files => self.files = Some(item.count(1_000_000)?),

@@ -51,6 +51,7 @@ mod workload;
 pub use debug::{debug_filter, parse_debug};
 pub use error::{ConfigError, SourceLocation};
 pub use explain::{explain, explain_launch};
+pub use inline::inline_procs;
 pub use layout::mount_point_count;
 pub use params::Parameter;
 pub use reference::{help_parameter, help_params, reference_markdown};

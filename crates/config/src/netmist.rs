@@ -19,6 +19,7 @@ pub use page::netmist_markdown;
 use tokens::parse_known;
 pub use tokens::{TokenLine, parse_tokens};
 
+use crate::composite::choose::take_inline;
 use crate::definitions::{shipped_registry, take_definitions};
 use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::plan::build::build;
@@ -93,7 +94,22 @@ fn registry(r: &mut Reading<'_>) -> Registry {
             ),
         }
     }
+    if let Some(line) = values.get(&params::WORKLOAD) {
+        take_inline(r, &line, &mut registry, elsewhere);
+    }
     registry
+}
+
+/// Where netmist has what a setting of a workload on one line says.
+fn elsewhere(setting: &str) -> Option<&'static str> {
+    match setting {
+        "procs" => Some("the token file has the procs: a line for each, or Instances=N"),
+        "rate" => Some("give the rate of all procs with -O, or Oprate= in the token file"),
+        "dirs" => Some("give directories per proc with -T"),
+        "files" => Some("give files per directory with -Q"),
+        "file_size" => Some("give the size of files with -o FILE_SIZE="),
+        _ => None,
+    }
 }
 
 fn token_lines(

@@ -5,7 +5,7 @@ use crate::definitions::{
 };
 use crate::error::SourceLocation;
 use crate::given::Values;
-use crate::inline::{INLINE_NAME, InlineWorkload};
+use crate::inline::{INLINE_NAME, InlineWorkload, refused_settings};
 use crate::params::{self, Parameter};
 use crate::reading::{Reading, Reports};
 use crate::sources::Sources;
@@ -118,29 +118,36 @@ fn inline(r: &mut Reading<'_>, line: &str, work_dir: &Path) -> Option<Box<Chosen
         }
     }
     let place = r.values.place(&params::WORKLOAD);
-    let workload = InlineWorkload::parse(line)
-        .map_err(|faults| {
-            for fault in faults {
-                let message = match fault.column {
-                    0 => fault.message,
-                    column => format!("character {column} of the workload: {}", fault.message),
-                };
-                r.reports.refuse(place.clone(), message, fault.hint);
-            }
-        })
-        .ok()?;
     let mut registry = shipped_registry();
-    take_objects(
-        &mut r.reports,
-        "WORKLOAD",
-        &workload.to_toml(),
-        &mut registry,
-    )?;
+    take_inline(r, line, &mut registry, |_| None)?;
     let definition = registry
         .composite(INLINE_NAME)
         .map_err(|e| r.reports.refuse(place, e.to_string(), ""))
         .ok()?;
     changed(r, definition, registry, work_dir)
+}
+
+/// Takes the workload of WORKLOAD, called INLINE. `refused` says what to write in place of a
+/// setting that has no meaning here.
+pub(crate) fn take_inline(
+    r: &mut Reading<'_>,
+    line: &str,
+    registry: &mut Registry,
+    refused: impl Fn(&str) -> Option<&'static str>,
+) -> Option<()> {
+    let place = r.values.place(&params::WORKLOAD);
+    let read = InlineWorkload::parse(line);
+    let mut faults = refused_settings(line, refused);
+    faults.extend(read.as_ref().err().cloned().unwrap_or_default());
+    for fault in &faults {
+        let message = match fault.column {
+            0 => fault.message.clone(),
+            column => format!("character {column} of the workload: {}", fault.message),
+        };
+        r.reports.refuse(place.clone(), message, &fault.hint);
+    }
+    let workload = read.ok().filter(|_| faults.is_empty())?;
+    take_objects(&mut r.reports, "WORKLOAD", &workload.to_toml(), registry).map(drop)
 }
 
 /// What BENCHMARK_FILE holds.

@@ -73,6 +73,7 @@ const TAIL: &str = "
 | `--suffix SUFFIX` | Suffix of the names of the result files; default `netmist` |
 | `--dir DIR` | Directory of the result files; default `result` |
 | `--benchmarks FILE` | Workload definitions of your own (TOML) |
+| `--workload LINE` | [A workload on one line](workloads.md#on-one-line), which the token file names `Workload=INLINE` |
 | `--force` | With `-k`: also remove files kept by `-K`, and files of other plans |
 | `-o NAME=VALUE` | Sets a [parameter](parameters.md): `FILE_SIZE`, `SEED`, `VERIFY`, the limits ... It overrides the flag of the same parameter |
 | `--lines` | Print one line per second on stderr, instead of the console |

@@ -34,6 +34,9 @@ pub struct NetmistArgs {
     /// Definitions of workloads of your own (TOML)
     #[arg(long, value_name = "FILE")]
     pub benchmarks: Option<PathBuf>,
+    /// A workload on one line; the token file names it Workload=INLINE
+    #[arg(long, value_name = "LINE")]
+    pub workload: Option<String>,
     /// For -k: also remove files kept by -K and files of other plans
     #[arg(long)]
     pub force: bool,

@@ -12,6 +12,7 @@ Examples:
   filermark quick /mnt/data                    a directory, about a minute
   filermark quick nas:/export 2m               NFSv3, by Filermark's own client
   filermark quick nfs://nas:2049/export --json
+  filermark quick /mnt/data 20s -w read_random=70,write_random=30,size=4k,direct
   filermark quick smb://me@nas/share           SMB; the password: FILERMARK_PASSWORD
   filermark quick '\\\\nas\\share' -o USERNAME=me -o PASSWORD_FILE=pw
 
@@ -24,6 +25,9 @@ pub struct QuickArgs {
     /// How long it takes in all: 30s, 2m [default: 60s]
     #[arg(value_name = "TIME", value_parser = parse_time, default_value = "60s", hide_default_value = true)]
     pub time: Duration,
+    /// Measure this workload, on one line, in place of the four parts; on a directory
+    #[arg(short, long, value_name = "LINE")]
+    pub workload: Option<String>,
     /// Also write the rc file of each part, with this beginning of its name
     #[arg(long, value_name = "RC")]
     pub save: Option<PathBuf>,

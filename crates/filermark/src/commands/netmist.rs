@@ -71,6 +71,9 @@ fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, CommandError> {
     if let Some(dir) = &args.dir {
         sources.set("--dir", "WORK_DIR", &dir.display().to_string());
     }
+    if let Some(line) = &args.workload {
+        sources.set("--workload", "WORKLOAD", line);
+    }
     if let Some(file) = &args.benchmarks {
         sources.set(
             "--benchmarks",

@@ -15,7 +15,7 @@ use filermark_cli_kit::exit::{CommandError, CommandResult, NOTHING_COUNTS};
 use filermark_cli_kit::files::write_whole;
 use filermark_cli_kit::interrupt;
 use filermark_cli_kit::view::print_stderr_line;
-use filermark_config::{RcFile, Resolved, Sources};
+use filermark_config::{RcFile, Resolved, Sources, inline_procs};
 use filermark_model::{Bytes, units::counted};
 use filermark_prime::RunOutcome;
 use filermark_results::RunRecord;
@@ -47,12 +47,13 @@ const RUN_S_MIN: f64 = 1.0;
 pub fn quick(args: &QuickArgs) -> CommandResult {
     init_tracing(&[], args.verbose.verbose);
     let target = Target::parse(&args.target)?;
-    let mut course = Course::begin(args, target)?;
+    let parts = parts_of(args, &target)?;
+    let mut course = Course::begin(args, target, parts)?;
     course.announce();
     let mut rows = Vec::new();
     let mut failure = None;
-    for (at, part) in Part::ALL.into_iter().enumerate() {
-        match course.run(part, Part::ALL.len() - at) {
+    for (at, part) in parts.iter().copied().enumerate() {
+        match course.run(part, at) {
             Ok((row, ended)) => {
                 let is_complete = stdout::failure_of(&ended).is_none();
                 rows.push(row);
@@ -72,7 +73,7 @@ pub fn quick(args: &QuickArgs) -> CommandResult {
         }
     }
     if args.output.json || rows.iter().any(Row::is_measured) {
-        rows::print(&args.output, &course.target, &rows);
+        rows::print(&args.output, &course.target, &rows, parts.len());
     }
     if rows.iter().any(Row::is_measured) {
         course.print_places();
@@ -84,9 +85,25 @@ pub fn quick(args: &QuickArgs) -> CommandResult {
     }
 }
 
+/// The parts: those of every target, or the workload of `-w`, whose operations are those of a
+/// mounted file system.
+fn parts_of(args: &QuickArgs, target: &Target) -> Result<&'static [Part], CommandError> {
+    match (&args.workload, target) {
+        (None, _) => Ok(&Part::STANDARD),
+        (Some(_), Target::Directory(_)) => Ok(&[Part::Own]),
+        (Some(_), _) => Err(CommandError::Usage(vec![format!(
+            "-w: its operations are those of a mounted file system, and {} is measured by \
+             Filermark's own client: mount it and give the directory, or use `filermark run` \
+             with MIXFILE",
+            target.name()
+        )])),
+    }
+}
+
 /// The state of a sequence of parts.
 struct Course<'a> {
     args: &'a QuickArgs,
+    parts: &'static [Part],
     target: Target,
     dir: PathBuf,
     /// The beginning of the suffixes and file names.
@@ -103,7 +120,11 @@ struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn begin(args: &'a QuickArgs, target: Target) -> Result<Self, CommandError> {
+    fn begin(
+        args: &'a QuickArgs,
+        target: Target,
+        parts: &'static [Part],
+    ) -> Result<Self, CommandError> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (procs, direct, free_bytes) = match &target {
             Target::Directory(path) => (
@@ -114,10 +135,11 @@ impl<'a> Course<'a> {
             Target::Nfs(_) | Target::Smb { .. } => (SOCKET_PROCS, false, None),
         };
         let dir = result_dir(&args.dir)?;
-        let base = free_base(&dir);
+        let base = free_base(&dir, parts);
         let mount_port = target.mount_port();
         let course = Self {
             args,
+            parts,
             target,
             dir,
             base,
@@ -147,6 +169,7 @@ impl<'a> Course<'a> {
     /// Prints what was chosen.
     fn announce(&self) {
         let io = match (&self.target, self.direct) {
+            _ if self.args.workload.is_some() => "",
             (Target::Directory(_), true) => ", data by direct I/O (O_DIRECT)",
             (Target::Directory(_), false) => {
                 ", data through this host's memory (the file system has no O_DIRECT)"
@@ -158,12 +181,21 @@ impl<'a> Course<'a> {
             self.target.name(),
             self.target.protocol()
         ));
+        let procs = match self.args.workload.as_deref().and_then(inline_procs) {
+            Some(procs) => u64::from(procs) * u64::from(self.args.procs.unwrap_or(1)),
+            None => u64::from(self.procs),
+        };
         self.report_line(format!(
             "  {} on this host, one operation each, as fast as the target answers",
-            counted(u64::from(self.procs), "proc")
+            counted(procs, "proc")
         ));
+        let files = match self.args.workload {
+            Some(_) => "as the workload says, at most".to_owned(),
+            None => format!("at most {MIB_MAX} MiB and"),
+        };
         self.report_line(format!(
-            "  4 parts in about {} s; files: at most {MIB_MAX} MiB and 5 % of the free space",
+            "  {} in about {} s; files: {files} 5 % of the free space",
+            counted(self.parts.len() as u64, "part"),
             self.args.time.as_secs()
         ));
     }
@@ -185,13 +217,15 @@ impl<'a> Course<'a> {
         Ok(most.min(MIB_MAX))
     }
 
-    /// Runs a part; `left` parts are left, with this one.
-    fn run(&mut self, part: Part, left: usize) -> Result<(Row, RunRecord), CommandError> {
+    /// Runs a part; `at` is its place among them.
+    fn run(&mut self, part: Part, at: usize) -> Result<(Row, RunRecord), CommandError> {
         let began = Instant::now();
+        let left = self.parts.len() - at;
         let remaining = self.end.saturating_duration_since(began).as_secs_f64();
         let slot = remaining / left as f64 - self.overhead_s;
         let warmup = (slot / 5.0).clamp(0.2, 2.0);
         let setup = PartSetup {
+            line: self.args.workload.as_deref(),
             procs: self.procs,
             mib: self.mib()?,
             direct: self.direct,
@@ -199,7 +233,12 @@ impl<'a> Course<'a> {
             seconds: (warmup, (slot - warmup).max(RUN_S_MIN)),
         };
         let files = parts::files(part, &self.target, &setup, &self.base);
-        self.report_line(format!("{} of 4: {}", 5 - left, part.title()));
+        self.report_line(format!(
+            "{} of {}: {}",
+            at + 1,
+            self.parts.len(),
+            part.title()
+        ));
         let outcome = self.carry_out(part, &files)?;
         let (warmup, run) = setup.seconds;
         self.overhead_s = (began.elapsed().as_secs_f64() - warmup - run).max(0.0);
@@ -217,6 +256,7 @@ impl<'a> Course<'a> {
             self.write(folder, &format!("{name}-{}", part.name()), files)?;
         }
         let resolved = self.resolve(part, files)?;
+        self.check_size(&resolved)?;
         let outcome = measure(
             resolved,
             self.args.output.no_color,
@@ -230,6 +270,25 @@ impl<'a> Course<'a> {
             stdout::write_shipped_reports(&outcome.record, &self.dir)?;
         }
         Ok(outcome)
+    }
+
+    /// The size of the file set of `-w` is the user's choice, within the share of the free space.
+    fn check_size(&self, resolved: &Resolved) -> Result<(), CommandError> {
+        let (Some(_), Some(free)) = (&self.args.workload, self.free_bytes) else {
+            return Ok(());
+        };
+        let plan = &resolved.plan;
+        let sizes = plan.points.iter().map(|p| plan.data_set(*p).max_bytes);
+        let (most, needed) = (free / FREE_SHARE, sizes.max().unwrap_or(0));
+        if needed <= most {
+            return Ok(());
+        }
+        Err(CommandError::Usage(vec![format!(
+            "-w: its files take {}, and quick uses at most 5 % of the free space, {}: lower \
+             file_size, files, dirs or procs, or use `filermark run -w`",
+            Bytes(needed),
+            Bytes(most)
+        )]))
     }
 
     fn rc_name(&self, part: Part) -> String {
@@ -257,6 +316,9 @@ impl<'a> Course<'a> {
         for option in &self.args.options {
             sources.set_option(option)?;
         }
+        if let Some(line) = &self.args.workload {
+            sources.set("-w", "WORKLOAD", line);
+        }
         sources.set("quick", "SUFFIX", &format!("{}-{}", self.base, part.name()));
         sources.set("quick", "WORK_DIR", &self.dir.display().to_string());
         Ok(guarded_resolve(&sources)?)
@@ -280,11 +342,13 @@ impl<'a> Course<'a> {
     fn print_places(&self) {
         let dir = self.dir.display();
         let base = &self.base;
+        let part = self.parts.get(1).unwrap_or(&self.parts[0]);
         self.report_line(format!(
             "records and reports: {dir}/{base}-*.run.jsonl, {dir}/{base}-*.html"
         ));
         self.report_line(format!(
-            "repeat a part: filermark run -r {dir}/{base}-random.rc -s mine"
+            "repeat a part: filermark run -r {dir}/{base}-{}.rc -s mine",
+            part.name()
         ));
     }
 }
@@ -314,14 +378,13 @@ fn result_dir(wanted: &Path) -> Result<PathBuf, CommandError> {
 
 /// `quick`, or the first of `quick2`, `quick3` ... without a record: results are never
 /// overwritten.
-fn free_base(dir: &Path) -> String {
+fn free_base(dir: &Path, parts: &[Part]) -> String {
     let bases = (1..).map(|n: u32| match n {
         1 => "quick".to_owned(),
         n => format!("quick{n}"),
     });
     let is_free = |base: &String| {
-        let mut parts = Part::ALL.iter();
-        !parts.any(|part| {
+        !parts.iter().any(|part| {
             dir.join(RECORD.name(&format!("{base}-{}", part.name())))
                 .exists()
         })

@@ -1,6 +1,8 @@
 //! `netmist` and composite rc files, from the command line to the files.
 
 use crate::{assert_complete, filermark, stderr_text};
+use filermark_model::Op;
+use filermark_results::read_record;
 use serde_json::Value;
 use std::path::Path;
 
@@ -49,6 +51,56 @@ fn a_run_leaves_its_files_and_nothing_in_the_directories() {
     for work in ["a", "b"] {
         let left = std::fs::read_dir(dir.path().join(work)).unwrap().count();
         assert_eq!(left, 0, "in {work}");
+    }
+}
+
+/// `--workload` defines the workload that the token file names INLINE.
+#[test]
+fn a_workload_on_one_line_is_run_and_what_the_token_file_has_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("a")).unwrap();
+    let work = dir.path().join("a");
+    let line = format!(
+        "Clientname=localhost Workdir={} Workload=INLINE\n",
+        work.display()
+    );
+    std::fs::write(dir.path().join("client_list"), line).unwrap();
+    let mut args = vec![
+        "netmist",
+        "-O",
+        "100",
+        "-g",
+        "client_list",
+        "-o",
+        "FILE_SIZE=64k",
+    ];
+    args.extend(SMALL);
+    args.extend(["--workload", "read_random=70,write_random=30,size=8k"]);
+    let output = filermark(dir.path(), &args);
+    assert_complete(&output);
+    let record = read_record(&dir.path().join("result/netmist.run.jsonl")).unwrap();
+    let stats = record.points[0].measured().expect("measured");
+    let ops: Vec<Op> = stats.components[0].ops.iter().map(|o| o.op).collect();
+    assert!(
+        ops.contains(&Op::ReadRandom) && !ops.contains(&Op::Stat),
+        "{ops:?}"
+    );
+
+    let args = [
+        "netmist",
+        "-g",
+        "client_list",
+        "--workload",
+        "read=100,procs=4,rate=10",
+    ];
+    let output = filermark(dir.path(), &args);
+    assert_eq!(output.status.code(), Some(2));
+    let text = stderr_text(&output);
+    for words in [
+        "--workload: character 10 of the workload: procs cannot be set here; the token file has",
+        "rate cannot be set here; give the rate of all procs with -O",
+    ] {
+        assert!(text.contains(words), "{text}");
     }
 }
 

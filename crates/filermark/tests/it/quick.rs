@@ -54,9 +54,10 @@ fn measured(output: &Output) -> Value {
         panic!("{value:#}\n{e:#}");
     }
     let parts = value["parts"].as_array().expect("parts");
-    let names: Vec<_> = parts.iter().map(|p| p["part"].as_str()).collect();
-    let all = ["metadata", "random", "sequential", "mix"].map(Some);
-    assert_eq!(names, all, "{stderr}");
+    let names: Vec<_> = parts.iter().filter_map(|p| p["part"].as_str()).collect();
+    let is_own = names == ["own"];
+    let all = ["metadata", "random", "sequential", "mix"];
+    assert!(is_own || names == all, "{names:?} {stderr}");
     for part in parts {
         assert!(part["op_count"].as_u64() > Some(0), "{part:#}");
         assert_eq!(part["error_count"], 0, "{part:#}");
@@ -103,6 +104,52 @@ fn slow_a_directory_is_measured_by_one_command_and_left_empty() {
         "{stderr}"
     );
     assert_eq!(names(&target), [""; 0]);
+}
+
+/// `-w` replaces the parts; the rc file repeats it.
+#[test]
+fn a_workload_on_one_line_is_measured() {
+    let _turn = beside_others();
+    let dir = tempfile::tempdir().expect("a directory");
+    let target = dir.path().join("data");
+    std::fs::create_dir(&target).expect("a target");
+    let line = "read_random=70,write_random=30,size=4k,files=2,procs=2";
+    let value = measured(&quick(None, &dir, &["data", "4s", "--json", "-w", line]));
+    assert_eq!(value["parts"][0]["part"], "own");
+    let record = filermark_results::read_record(&dir.path().join("result/quick-own.run.jsonl"))
+        .expect("a record");
+    let stats = record.points[0].measured().expect("measured");
+    assert_eq!(
+        stats.procs.len(),
+        2,
+        "one unit of load has the procs of the line"
+    );
+    assert_eq!(names(&target), [""; 0]);
+    let rc = std::fs::read_to_string(dir.path().join("result/quick-own.rc")).expect("an rc file");
+    assert!(rc.contains(&format!("WORKLOAD='{line}'")), "{rc}");
+}
+
+/// What `-w` cannot do is refused before anything is written.
+#[test]
+fn a_workload_that_cannot_be_measured_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(dir.path().join("data")).expect("a target");
+    for (target, line, words) in [
+        ("nas:/export", "stat=100", "mount it and give the directory"),
+        ("data", "raed=100", "-w: character 1 of the workload"),
+        (
+            "data",
+            "read=100,files=1000,file_size=1t",
+            "5 % of the free space",
+        ),
+    ] {
+        let output = quick(None, &dir, &[target, "-w", line]);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(words), "{stderr}");
+        assert_eq!(text(&output.stdout), "");
+    }
+    assert_eq!(names(&dir.path().join("data")), [""; 0]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The parts of `quick`, and the rc file of each with the files that it names.
 
 use super::target::Target;
+use filermark_config::inline_procs;
 use std::fmt::Write as _;
 
 /// One part: a workload.
@@ -14,11 +15,13 @@ pub enum Part {
     Sequential,
     /// A classical mix of file operations.
     Mix,
+    /// The workload of `-w`.
+    Own,
 }
 
 impl Part {
-    /// All, in the order of their execution: the smallest file set first.
-    pub const ALL: [Self; 4] = [Self::Metadata, Self::Random, Self::Sequential, Self::Mix];
+    /// Those without `-w`, in the order of their execution: the smallest file set first.
+    pub const STANDARD: [Self; 4] = [Self::Metadata, Self::Random, Self::Sequential, Self::Mix];
 
     /// Its name in file names and JSON.
     pub const fn name(self) -> &'static str {
@@ -27,6 +30,7 @@ impl Part {
             Self::Random => "random",
             Self::Sequential => "sequential",
             Self::Mix => "mix",
+            Self::Own => "own",
         }
     }
 
@@ -37,6 +41,7 @@ impl Part {
             Self::Random => "random 4K, 70/30",
             Self::Sequential => "sequential 1 MiB",
             Self::Mix => "classical mix",
+            Self::Own => "own workload",
         }
     }
 
@@ -55,7 +60,7 @@ impl Part {
             (Self::Random, true) => Some("read 68.6%\nwrite 29.4%\nopen 1%\nclose 1%\n"),
             (Self::Sequential, false) => Some("read 50%\nwrite 50%\n"),
             (Self::Sequential, true) => Some("read 49%\nwrite 49%\nopen 1%\nclose 1%\n"),
-            (Self::Mix, _) => None,
+            (Self::Mix | Self::Own, _) => None,
         }
     }
 
@@ -64,14 +69,16 @@ impl Part {
         match self {
             Self::Random => Some(4),
             Self::Sequential => Some(1024),
-            Self::Metadata | Self::Mix => None,
+            Self::Metadata | Self::Mix | Self::Own => None,
         }
     }
 }
 
 /// How a part is run.
 #[derive(Clone, Debug)]
-pub struct PartSetup {
+pub struct PartSetup<'a> {
+    /// The workload of [`Part::Own`], on one line.
+    pub line: Option<&'a str>,
     /// Procs.
     pub procs: u32,
     /// The largest size of the file set, in MiB.
@@ -94,7 +101,7 @@ pub struct PartFiles {
 }
 
 /// The files of a part on a target; `base` is the beginning of their names.
-pub fn files(part: Part, target: &Target, setup: &PartSetup, base: &str) -> PartFiles {
+pub fn files(part: Part, target: &Target, setup: &PartSetup<'_>, base: &str) -> PartFiles {
     let mut rc = format!(
         "# {} of `filermark quick`, as fast as the target answers.\n",
         part.title()
@@ -105,15 +112,24 @@ pub fn files(part: Part, target: &Target, setup: &PartSetup, base: &str) -> Part
     };
     match target {
         Target::Directory(path) => {
-            let definitions = format!("{base}-{}.toml", part.name());
-            set("BENCHMARK", &benchmark_name(part));
-            set("BENCHMARK_FILE", &definitions);
+            let mut load = setup.procs;
+            if let Some(line) = setup.line {
+                set("WORKLOAD", line);
+                // A unit of load has the procs that the line names.
+                if inline_procs(line).is_some() {
+                    load = 1;
+                }
+            } else {
+                let definitions = format!("{base}-{}.toml", part.name());
+                set("BENCHMARK", &benchmark_name(part));
+                set("BENCHMARK_FILE", &definitions);
+                others.push((definitions, definition(part, setup)));
+            }
             set(
                 "CLIENT_MOUNTPOINTS",
                 &format!("localhost:{}", path.display()),
             );
-            set("LOAD", &setup.procs.to_string());
-            others.push((definitions, definition(part, setup)));
+            set("LOAD", &load.to_string());
         }
         Target::Nfs(_) | Target::Smb { .. } => {
             let (driver, mount) = match target {
@@ -170,7 +186,7 @@ fn benchmark_name(part: Part) -> String {
 }
 
 /// The definition of a part on a directory: a benchmark and, but for the mix, its workload.
-fn definition(part: Part, setup: &PartSetup) -> String {
+fn definition(part: Part, setup: &PartSetup<'_>) -> String {
     let name = benchmark_name(part);
     let (mix, transfer) = match part {
         Part::Metadata => (
@@ -180,7 +196,7 @@ fn definition(part: Part, setup: &PartSetup) -> String {
         ),
         Part::Random => ("read_random = 70\nwrite_random = 30\n", Some(4096)),
         Part::Sequential => ("read = 50\nwrite = 50\n", Some(1 << 20)),
-        Part::Mix => ("", None),
+        Part::Mix | Part::Own => ("", None),
     };
     let direct = if setup.direct { 100 } else { 0 };
     let mut text = String::new();
@@ -213,7 +229,7 @@ fn definition(part: Part, setup: &PartSetup) -> String {
     let (dirs, files, kib) = match part {
         Part::Metadata => (5, 20, 4),
         Part::Random | Part::Sequential => (1, 1, kib.max(1024)),
-        Part::Mix => (2, 20, 24),
+        Part::Mix | Part::Own => (2, 20, 24),
     };
     let _ = write!(
         text,
@@ -228,8 +244,9 @@ mod tests {
     use super::*;
     use filermark_config::{RcFile, Sources, resolve};
 
-    fn setup() -> PartSetup {
+    fn setup() -> PartSetup<'static> {
         PartSetup {
+            line: None,
             procs: 4,
             mib: 64,
             direct: true,
@@ -251,7 +268,10 @@ mod tests {
             Target::Nfs("nas:/export".into()),
             smb,
         ];
-        for (target, part) in targets.iter().flat_map(|t| Part::ALL.map(|part| (t, part))) {
+        for (target, part) in targets
+            .iter()
+            .flat_map(|t| Part::STANDARD.map(|part| (t, part)))
+        {
             let files = files(part, target, &setup(), "quick");
             for (name, text) in &files.others {
                 std::fs::write(dir.path().join(name), text).expect("write");

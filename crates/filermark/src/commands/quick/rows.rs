@@ -143,16 +143,17 @@ fn cached_pcnt(point: &PointRecord) -> Option<f64> {
 /// The sentence below the verdict of the output.
 const SHORT: &str = "Not a standard run: short, one client, a small file set, no requested rate.";
 
-/// Prints the parts on stdout.
-pub fn print(output: &OutputArgs, target: &Target, rows: &[Row]) {
+/// Prints the parts on stdout; `wanted` is how many there should be.
+pub fn print(output: &OutputArgs, target: &Target, rows: &[Row], wanted: usize) {
+    let verdict = verdict(rows, wanted);
     if output.json {
-        stdout::print_json(&json(target, rows));
+        stdout::print_json(&json(target, rows, verdict));
         return;
     }
-    stdout::print(&table(target, rows));
+    stdout::print(&table(target, rows, verdict));
 }
 
-fn json(target: &Target, rows: &[Row]) -> serde_json::Value {
+fn json(target: &Target, rows: &[Row], verdict: &str) -> serde_json::Value {
     serde_json::json!({
         "schema": SCHEMA_VERSION,
         "program": "filermark",
@@ -160,23 +161,23 @@ fn json(target: &Target, rows: &[Row]) -> serde_json::Value {
         "notice": filermark_model::NOT_A_SPEC_RESULT,
         "target": target.name(),
         "protocol": target.protocol(),
-        "verdict": verdict(rows),
+        "verdict": verdict,
         "parts": rows,
     })
 }
 
 /// One word about all parts: the worst of them.
-fn verdict(rows: &[Row]) -> &'static str {
+fn verdict(rows: &[Row], wanted: usize) -> &'static str {
     let worst = ["failed", "invalid", "cached"];
     let has = |word: &&&str| rows.iter().any(|row| row.verdict == **word);
     match worst.iter().find(has) {
         Some(word) => word,
-        None if rows.len() == Part::ALL.len() => "held",
+        None if rows.len() == wanted => "held",
         None => "failed",
     }
 }
 
-fn table(target: &Target, rows: &[Row]) -> String {
+fn table(target: &Target, rows: &[Row], verdict: &str) -> String {
     let mut text = format!(
         "{:<17} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7}  {}\n",
         "part", "op/s", "MiB/s", "mean ms", "p50", "p99", "p99.9", "verdict"
@@ -212,7 +213,7 @@ fn table(target: &Target, rows: &[Row]) -> String {
     }
     let notice = filermark_model::NOT_A_SPEC_RESULT;
     let width = stdout::width().min(WIDTH_MAX);
-    for sentence in [sentence(target, rows), SHORT, notice] {
+    for sentence in [sentence(target, rows, verdict), SHORT, notice] {
         text.push_str(&wrapped(sentence, width, 2));
         text.push('\n');
     }
@@ -220,7 +221,7 @@ fn table(target: &Target, rows: &[Row]) -> String {
 }
 
 /// What the figures say.
-fn sentence(target: &Target, rows: &[Row]) -> &'static str {
+fn sentence(target: &Target, rows: &[Row], verdict: &str) -> &'static str {
     let is_directory = matches!(target, Target::Directory(_));
     let reads = |row: &&Row| row.figures.as_ref().is_some_and(|f| f.mib_per_sec > 0.0);
     let knows = |row: &Row| {
@@ -228,7 +229,7 @@ fn sentence(target: &Target, rows: &[Row]) -> &'static str {
             .as_ref()
             .is_some_and(|f| f.cached_pcnt.is_some())
     };
-    match verdict(rows) {
+    match verdict {
         "held" if !is_directory => {
             "VALID: the server held these figures; every operation went to it."
         }
