@@ -82,7 +82,7 @@ fn parse_row(line: &str) -> Result<(usize, SizeShare), String> {
     let [kind, kib, percent] = words.as_slice() else {
         return Err(format!("'{}' does not have three words", quoted(line)));
     };
-    let kind = match *kind {
+    let kind = match kind.to_ascii_lowercase().as_str() {
         "read" => 0,
         "write" => 1,
         _ => return Err(format!("'{}' is neither read nor write", quoted(kind))),

@@ -206,7 +206,8 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
             "write 'getattr 26%', nothing after it".into(),
         ));
     };
-    if let Some((name, why)) = NFS2_ONLY.iter().find(|(n, _)| n == name && !smb) {
+    let lower = name.to_ascii_lowercase();
+    if let Some((name, why)) = NFS2_ONLY.iter().find(|(n, _)| *n == lower && !smb) {
         if has_obsolete(protocol) {
             return obsolete(name, why, share).map(|()| None);
         }
@@ -220,22 +221,23 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
         ));
     }
     let known = protocol.ops();
-    let Some(op) = known.iter().copied().find(|op| op.name() == *name) else {
+    let is_named = |op: &Op| op.name() == lower;
+    let Some(op) = known.iter().copied().find(is_named) else {
         let of = match protocol {
             Protocol::Nfs2 => " of NFS version 2",
             Protocol::Smb1 | Protocol::Smb2 => " of SMB",
             Protocol::Nfs3 | Protocol::Posix => "",
         };
         let names = known.iter().map(|o| o.name());
-        let of_later = has_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == *name);
-        let hint = match nearest(name, names.clone()).filter(|_| !of_later) {
+        let of_later = has_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == lower);
+        let hint = match nearest(&lower, names.clone()).filter(|_| !of_later) {
             Some(near) => format!("did you mean {near}?"),
             None if of_later => format!(
                 "version 3 has it, version 2 has {}",
                 names.collect::<Vec<_>>().join(" ")
             ),
             None if smb => format!("known: {}", names.collect::<Vec<_>>().join(" ")),
-            None => "names are small letters, as in getattr or readdirplus".into(),
+            None => "names are those of the RFC, as getattr or readdirplus".into(),
         };
         let name = quoted(name);
         return Err((format!("there is no operation{of} '{name}'"), hint));
@@ -287,6 +289,11 @@ mod tests {
         let head = MIXFILE_HEADER;
         assert_eq!(
             messages(&format!("{head}\n  getattr 60%\n# x\nread 040%\n\n")),
+            ["getattr 60", "read 40"]
+        );
+        // Tools and other programs write names in capitals.
+        assert_eq!(
+            messages(&format!("{head}\nGETATTR 60%\nRead 40%\nROOT 0%\n")),
             ["getattr 60", "read 40"]
         );
         assert_eq!(
@@ -349,10 +356,6 @@ mod tests {
             (
                 "reed 100%",
                 "mix:2:1: there is no operation 'reed'; did you mean read?",
-            ),
-            (
-                "READ 100%",
-                "mix:2:1: there is no operation 'READ'; did you mean read?",
             ),
             (
                 "read 50%\nread 50%",

@@ -222,6 +222,8 @@ pub struct DemoArgs {
     #[command(flatten)]
     pub events: EventsArgs,
     #[command(flatten)]
+    pub gates: GateArgs,
+    #[command(flatten)]
     pub progress: ProgressArgs,
     #[command(flatten)]
     pub output: OutputArgs,

@@ -2,7 +2,7 @@
 //!
 //! [`FORM`] declares every field once. A [`Document`] is a filled-in form, with
 //! navigation ([`Document::next`] and others), checks ([`Document::faults`]), XML
-//! ([`read_xml`], [`write_xml`]) and its schema ([`xsd`]). [`fill`] fills in the values of
+//! ([`read_xml`], [`write_xml`], [`write_skeleton`]) and its schema ([`xsd`]). [`fill`] fills in the values of
 //! a run; an [`Editor`] is the dialogue for the other fields. This crate opens no file,
 //! reads no terminal and makes no report.
 
@@ -36,5 +36,5 @@ pub use node_path::NodePath;
 pub use outcome::{curve_of, differences};
 pub use outputs::OUTPUTS;
 pub use reading::{XML_LEN_MAX, XmlError, read_xml};
-pub use writing::write_xml;
+pub use writing::{write_skeleton, write_xml};
 pub use xsd::xsd;

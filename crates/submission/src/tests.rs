@@ -265,3 +265,37 @@ proptest! {
         let _ = read_xml(&format!("<filermarkSubmission version=\"1\">{text}</filermarkSubmission>"));
     }
 }
+
+/// The blank form reads as one, and has every field that is not of a run, with its explanation.
+#[test]
+fn the_skeleton_has_every_field_with_an_explanation() {
+    let text = write_skeleton();
+    let read = read_xml(&text).expect("it is a submission");
+    assert!(
+        read.root()
+            .value("productInfo.vendorAndProduct.vendor")
+            .is_empty()
+    );
+    fn each(node: &'static Node, check: &mut dyn FnMut(&'static Node)) {
+        check(node);
+        node.children().iter().for_each(|child| each(child, check));
+    }
+    let (mut own, mut of_run) = (0, 0);
+    each(&FORM, &mut |node| {
+        if node.field().is_none() {
+            return;
+        }
+        let element = format!("<{}>", node.name);
+        match node.is_of_run() {
+            true => of_run += 1,
+            false => {
+                own += 1;
+                assert!(text.contains(&element), "{element}");
+                assert!(text.contains(&node.doc.replace("--", "- -")), "{element}");
+            }
+        }
+    });
+    assert!(own > 90 && of_run > 20, "{own} {of_run}");
+    assert_eq!(text.matches("<dataPoint>").count(), 0);
+    assert!(!read.faults().is_empty(), "it is not complete");
+}

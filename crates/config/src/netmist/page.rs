@@ -78,6 +78,7 @@ const TAIL: &str = "
 | `-o NAME=VALUE` | Sets a [parameter](parameters.md): `FILE_SIZE`, `SEED`, `VERIFY`, the limits ... It overrides the flag of the same parameter |
 | `--lines` | Print one line per second on stderr, instead of the console |
 | `--quiet` | Print nothing but results and errors |
+| `--fail-on`, `--assert`, `--baseline`, `--max-regression`, `--junit` | [Gates](../howto/gates.md), as for `run` |
 | `--metrics [ADDR:]PORT`, `--metrics-token-file FILE` | As for [`run`](commands.md) |
 | `--events FILE` | Write [events](events.md#events) as JSON lines to a file or FIFO; `-` is standard output |
 | `--on-lost end\\|continue` | A lost client ends the run, or the other clients continue (`ON_LOST`) |

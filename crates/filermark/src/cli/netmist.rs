@@ -1,7 +1,7 @@
 //! netmist's flags as clap arguments, made from their one declaration in
 //! [`filermark_config::netmist::FLAGS`].
 
-use super::{EventsArgs, LostArgs, OutputArgs};
+use super::{EventsArgs, GateArgs, LostArgs, OutputArgs};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use filermark_config::netmist::{FLAGS, Flag};
 use std::path::PathBuf;
@@ -50,6 +50,8 @@ pub struct NetmistArgs {
     pub lost: LostArgs,
     #[command(flatten)]
     pub events: EventsArgs,
+    #[command(flatten)]
+    pub gates: GateArgs,
     /// Print one line per second on stderr, instead of netmist's console
     #[arg(long, conflicts_with = "quiet")]
     pub lines: bool,

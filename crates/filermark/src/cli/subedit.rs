@@ -13,6 +13,7 @@ Examples:
   filermark subedit -z -o sub.zip -i old.xml sfssum.mine sfs_rc
   filermark subedit -v -i sub.xml                             is it complete and valid?
   filermark subedit -n -o not.xml -i sub.xml --reason \"Write cache is volatile\"
+  filermark subedit --skeleton > mine.xml                     a form to fill in, for -i
   filermark subedit --xsd > submission.xsd                    the schema of the XML
 
 At the prompt, ? lists the commands. Input survives a lost terminal: it is saved in
@@ -36,6 +37,9 @@ pub struct SubeditArgs {
     /// Mark the submission of -i as non-compliant, and write it to OUT
     #[arg(short, long, group = "mode")]
     pub non_compliant: bool,
+    /// Print a blank form with explanations, to fill in with an editor or a script, for -b -i
+    #[arg(long, group = "mode")]
+    pub skeleton: bool,
     /// Print the schema (XSD) of submissions
     #[arg(long, group = "mode")]
     pub xsd: bool,

@@ -5,6 +5,7 @@
 
 use super::run;
 use crate::cli::DemoArgs;
+use crate::gates::Gates;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::{Sources, resolve};
 use filermark_results::outputs::RECORD;
@@ -50,6 +51,8 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
     sources.set("demo", "SUFFIX", &suffix);
     sources.set("-d", "WORK_DIR", &args.dir.display().to_string());
     let resolved = resolve(&sources)?;
+    let gates = Gates::open(&args.gates)?;
+    gates.refuse_other_work(&resolved.plan)?;
     let rest = args.setup.idle()?.as_secs_f64();
     let points = resolved.plan.points.len() as f64;
     if !args.progress.quiet {
@@ -63,6 +66,7 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
         &args.output,
         &args.events,
         run::RunMode {
+            gates: Some(&gates),
             progress: args.progress.mode(),
             ..run::RunMode::anew(&args.setup)
         },

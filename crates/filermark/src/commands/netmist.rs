@@ -2,6 +2,7 @@
 
 use super::{install, run, stop};
 use crate::cli::{NetmistArgs, ProgressArgs};
+use crate::gates::Gates;
 use crate::{resolve_args, stdout};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::netmist::{self, netmist_registry, resolve_netmist, unexpected_args};
@@ -47,11 +48,14 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
     if !args.quiet {
         run::print_findings(&resolved.plan, args.verbose > 0);
     }
+    let gates = Gates::open(&args.gates)?;
+    gates.refuse_other_work(&resolved.plan)?;
     run::carry_out(
         resolved,
         &args.output,
         &args.events,
         run::RunMode {
+            gates: Some(&gates),
             progress: mode.mode(),
             console: !args.lines && !args.quiet,
             ..run::RunMode::default()

@@ -15,7 +15,7 @@ use crate::stdout;
 use autosave::Autosave;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::files::folder_of;
-use filermark_submission::{Document, Fault, xsd};
+use filermark_submission::{Document, Fault, write_skeleton, xsd};
 use inputs::Inputs;
 pub use inputs::read_submission;
 use std::path::Path;
@@ -31,6 +31,10 @@ pub fn subedit(args: &SubeditArgs) -> CommandResult {
         stdout::print(&xsd());
         return Ok(ExitCode::SUCCESS);
     }
+    if args.skeleton {
+        stdout::print(&write_skeleton());
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.validate {
         return validate(args);
     }
@@ -44,7 +48,8 @@ pub fn subedit(args: &SubeditArgs) -> CommandResult {
     let is_batch = args.batch || args.zip;
     if args.input.is_none() && is_batch {
         return usage(
-            "-b and -z do not prompt: they need a submission with the values, -i SUB.xml",
+            "-b and -z do not prompt: they need a submission with the values, -i SUB.xml; \
+             `filermark subedit --skeleton` prints a form to fill in",
         );
     }
     if args.files.is_empty() && (is_batch || args.input.is_none()) {

@@ -151,7 +151,12 @@ fn events_take_stdout_and_the_summary_goes_to_stderr() {
 #[test]
 fn slow_the_demo_prints_events() {
     let _turn = beside_others();
-    let demo = Sweep::bare().command("demo").arg("--seconds").arg("0.2");
+    let demo = Sweep::bare()
+        .command("demo")
+        .arg("--seconds")
+        .arg("0.2")
+        .args("--assert")
+        .arg("ops>=1");
     let demo = demo.arg("--events").arg("-").succeed();
     assert_eq!(of_type(&checked(&demo.stdout), "point_ended").len(), 10);
 }

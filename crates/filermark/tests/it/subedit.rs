@@ -285,6 +285,37 @@ fn input_that_is_typed_ahead_or_pasted_is_not_lost() {
     );
 }
 
+/// A script fills in the blank form; what is missing is named.
+#[test]
+fn a_blank_form_is_filled_in_without_prompts() {
+    let dir = examples();
+    let form = filermark(dir.path(), &["subedit", "--skeleton"]);
+    assert!(form.status.success());
+    let text = out(&form).replace("<vendor></vendor>", "<vendor>Me</vendor>");
+    fs::write(dir.path().join("mine.xml"), &text).expect("written");
+    let args = ["subedit", "-b", "-o", "sub.xml", "-i", "mine.xml"];
+    let output = filermark(dir.path(), &[&args[..], &PAIR[..]].concat());
+    assert!(
+        out(&output).ends_with("Saved sub.xml\n"),
+        "{}",
+        out(&output)
+    );
+    let saved = fs::read_to_string(dir.path().join("sub.xml")).expect("the file");
+    assert!(saved.contains("<vendor>Me</vendor>"), "{saved}");
+    assert!(
+        saved.contains("<dataPoint>"),
+        "the results are those of the run"
+    );
+    // The refusal without a form names the option.
+    let args = ["subedit", "-b", "-o", "sub.xml"];
+    let output = filermark(dir.path(), &[&args[..], &PAIR[..]].concat());
+    assert!(
+        stderr_text(&output).contains("subedit --skeleton"),
+        "{}",
+        stderr_text(&output)
+    );
+}
+
 #[test]
 fn marked_as_non_compliant() {
     let dir = examples();
