@@ -14,8 +14,11 @@ use std::fmt::Write;
 
 /// The commented rc file as a starting point: `filermark template`, examples/sfs_rc.
 pub fn template_rc() -> String {
-    let head =
-        "# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n";
+    let head = "\
+# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc
+# This is a whole sweep: it takes hours, and its files grow with LOAD (plan shows how much).
+# A first answer in a minute, without this file: filermark quick TARGET
+";
     match Benchmark::shipped("general-nfs3") {
         Ok(benchmark) => template(head, &benchmark),
         // The benchmark ships with the program; a test checks that it is valid.

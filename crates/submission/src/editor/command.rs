@@ -26,13 +26,30 @@ pub(super) enum Input<'a> {
     Unknown(String),
 }
 
-/// Parses a line. A `\` before a first `.`, `?` or `\` marks a value.
+/// Words of other programs that are no values, and the command that is meant.
+const FOREIGN: [(&str, &str); 5] = [
+    ("quit", ".q"),
+    ("exit", ".q"),
+    ("save", ".s"),
+    ("help", "?"),
+    ("ls", "?c"),
+];
+
+/// Parses a line. A `\` before a first `.`, `?` or `\`, or before a word of [`FOREIGN`], marks a
+/// value.
 pub(super) fn parse(line: &str) -> Input<'_> {
     let line = line.trim();
+    let foreign = |word: &str| FOREIGN.iter().find(|(f, _)| f.eq_ignore_ascii_case(word));
     if let Some(rest) = line.strip_prefix('\\')
-        && rest.starts_with(['.', '?', '\\'])
+        && (rest.starts_with(['.', '?', '\\']) || foreign(rest).is_some())
     {
         return Input::Text(rest.into());
+    }
+    if let Some((word, command)) = foreign(line) {
+        return Input::Unknown(format!(
+            "Not stored: the command is {command}. To enter the word {word} as a value, put a \\ \
+             before it."
+        ));
     }
     match line.as_bytes().first() {
         None => Input::Down,
@@ -138,12 +155,14 @@ mod tests {
             ("\\.5", Input::Text(".5".into())),
             ("\\\\host", Input::Text("\\host".into())),
             ("\\n", Input::Text("\\n".into())),
+            ("\\quit", Input::Text("quit".into())),
+            ("quite", Input::Text("quite".into())),
             (".99999999999999999999999", Input::Child(usize::MAX)),
         ] {
             assert_eq!(parse(line), input, "{line}");
         }
         for line in [
-            ".x", "..", ".s a.txt", ".r", ".u-1", "?x", ".d3", ".é", ".sx",
+            ".x", "..", ".s a.txt", ".r", ".u-1", "?x", ".d3", ".é", ".sx", "quit", "HELP", "ls",
         ] {
             assert!(matches!(parse(line), Input::Unknown(_)), "{line}");
         }

@@ -31,7 +31,8 @@ Other input is stored in this node, and the next node follows. At a node with
 children, the name of a child goes to it.
   .          begins a value of several lines; a line with only . ends it; if that is
              the first line, the value becomes empty
-  \\          before a value that begins with . or ? (or \\)
+  \\          before a value that begins with . or ? (or \\), or is quit, exit,
+             save, help or ls
 Ctrl-C discards the line; Ctrl-D is .q.
 ";
 
