@@ -3,7 +3,7 @@
 use crate::change_points::{ChangePoint, change_points};
 use crate::entry::Entry;
 use crate::export::{cell, line};
-use filermark_model::assertion::AssertedFigure;
+use filermark_model::assertion::{AssertedFigure, PointFigure};
 use filermark_model::text::one_line;
 use filermark_results::assertion::figure_of;
 use filermark_results::compare::{Work, work};
@@ -78,18 +78,13 @@ pub struct TrendRun {
 }
 
 impl TrendRun {
-    /// The figure of a run; `point`: the number of its load point.
-    pub fn of(
-        figure: AssertedFigure,
-        point: Option<u32>,
-        entry: &Entry,
-        record: &RunRecord,
-    ) -> Self {
+    /// The figure of a run.
+    pub fn of(what: PointFigure, entry: &Entry, record: &RunRecord) -> Self {
         Self {
             header: record.run.clone(),
             entry: entry.clone(),
             value: match entry.is_valid {
-                true => figure_of(figure, point, record).map(|(value, _)| value),
+                true => figure_of(what, record).map(|(value, _)| value),
                 false => Err("the run is INVALID".to_owned()),
             },
         }
@@ -240,12 +235,11 @@ pub fn trend_text(trend: &Trend) -> String {
 mod tests {
     use super::*;
     use crate::tags::Tags;
-    use filermark_model::assertion::figure_at;
     use filermark_results::testing::compare::Simulated;
     use std::path::Path;
 
     fn collected(change: impl Fn(usize, &mut RunRecord)) -> Trend {
-        let (figure, point) = figure_at("mean@1", false).expect("a figure");
+        let what = PointFigure::parse("mean@1", false).expect("a figure");
         let mut runs = Vec::new();
         // The order in which files are found is not that of time.
         for number in (0..6).rev() {
@@ -254,9 +248,9 @@ mod tests {
             change(number, &mut record);
             let path = format!("r{number}.run.jsonl");
             let entry = Entry::of(Path::new(&path), &record, Tags::default());
-            runs.push(TrendRun::of(figure, point, &entry, &record));
+            runs.push(TrendRun::of(what, &entry, &record));
         }
-        trend(figure, "mean@1", runs)
+        trend(what.figure, "mean@1", runs)
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Conditions on the figures of a run: `p99<5ms, ops>=2000, errors=0`.
 //!
 //! A condition is a figure, a comparison and a limit with its unit. It is about the load point
-//! with the highest rate that counts, or about the one that `@N` names (its number). Gates of
-//! `run` and `report` (`--assert`) and the goal of a search (GOAL) are written so.
+//! with the highest rate that counts, or about the one that `@N` names (its number), and about all
+//! operations or about one (`read.p99`). Gates (`--assert`), the figure of a trend and the goal of
+//! a search (GOAL) are written so.
 
+use crate::op::Op;
 use std::fmt;
 use std::str::FromStr;
 
@@ -23,15 +25,24 @@ pub struct Assertions(pub Vec<Assertion>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assertion {
     /// What is compared.
-    pub figure: AssertedFigure,
+    pub what: PointFigure,
     /// How.
     pub comparison: Comparison,
     /// The limit, in the figure's own unit: op/s, MiB/s, ms, operations, percent.
     pub limit: f64,
-    /// The number of the load point; `None`: the one with the highest rate that counts.
-    pub point: Option<u32>,
     /// As it was written.
     pub text: String,
+}
+
+/// A figure, and what it is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointFigure {
+    /// Which.
+    pub figure: AssertedFigure,
+    /// The operation; `None`: all of them together.
+    pub op: Option<Op>,
+    /// The number of the load point; `None`: the one with the highest rate that counts.
+    pub point: Option<u32>,
 }
 
 /// A figure of a load point or of the run.
@@ -113,30 +124,54 @@ fn parse(text: &str) -> Result<Assertion, String> {
     let (name, rest) = text.split_at(at);
     let (comparison, limit) = Comparison::split(rest);
     let limit = limit.trim();
-    let (figure, point) = figure_at(name, limit.ends_with('%'))?;
+    let what = PointFigure::parse(name, limit.ends_with('%'))?;
     Ok(Assertion {
-        figure,
+        what,
         comparison,
-        limit: figure.limit(limit)?,
-        point,
+        limit: what.figure.limit(limit)?,
         text: text.to_owned(),
     })
 }
 
-/// A figure, and the number of its load point: `p99`, `mean@5`. `is_share`: errors in percent.
-///
-/// # Errors
-/// There is no such figure, or no such load point; the sentence says what to write.
-pub fn figure_at(text: &str, is_share: bool) -> Result<(AssertedFigure, Option<u32>), String> {
-    let (name, point) = match text.trim().split_once('@') {
-        None => (text.trim(), None),
-        Some((name, number)) => (name.trim_end(), Some(point_number(number.trim())?)),
-    };
-    let figure = AssertedFigure::of_word(name, is_share)?;
-    if figure == AssertedFigure::Ort && point.is_some() {
-        return Err("ort is a figure of the run, not of a load point: leave out @".to_owned());
+impl PointFigure {
+    /// Reads `p99`, `mean@5`, `read.p99`, `getattr.ops@2`. `is_share`: errors in percent.
+    ///
+    /// # Errors
+    /// There is no such figure, operation or load point; the sentence says what to write.
+    pub fn parse(text: &str, is_share: bool) -> Result<Self, String> {
+        let (name, point) = match text.trim().split_once('@') {
+            None => (text.trim(), None),
+            Some((name, number)) => (name.trim_end(), Some(point_number(number.trim())?)),
+        };
+        let (op, word) = match name.split_once('.') {
+            // Percentiles have a point of their own.
+            Some((op, word)) if !is_percentile(op) => (Some(operation(op)?), word),
+            _ => (None, name),
+        };
+        let figure = AssertedFigure::of_word(word, is_share)?;
+        if figure == AssertedFigure::Ort && point.is_some() {
+            return Err("ort is a figure of the run, not of a load point: leave out @".to_owned());
+        }
+        if op.is_some() && matches!(figure, AssertedFigure::Ort | AssertedFigure::Mib) {
+            return Err(format!(
+                "{word} is not a figure of one operation: leave out the operation"
+            ));
+        }
+        Ok(Self { figure, op, point })
     }
-    Ok((figure, point))
+}
+
+/// `p99`, and the `p99` of `p99.9`.
+fn is_percentile(word: &str) -> bool {
+    let digits = word.strip_prefix('p');
+    digits.is_some_and(|d| !d.is_empty() && d.bytes().all(|c| c.is_ascii_digit()))
+}
+
+fn operation(name: &str) -> Result<Op, String> {
+    Op::from_name(&name.to_ascii_lowercase()).ok_or_else(|| {
+        let shown = crate::text::quoted(name);
+        format!("there is no operation '{shown}'; write its name before the point, as read.p99")
+    })
 }
 
 fn point_number(text: &str) -> Result<u32, String> {

@@ -48,7 +48,7 @@ impl FromStr for Goal {
 }
 
 fn term(assertion: &Assertion) -> Result<GoalTerm, String> {
-    let figure = match assertion.figure {
+    let figure = match assertion.what.figure {
         AssertedFigure::Mean => Some(GoalFigure::Mean),
         AssertedFigure::Max => Some(GoalFigure::Max),
         AssertedFigure::Percentile(pcnt) => Some(GoalFigure::Percentile(pcnt)),
@@ -59,7 +59,8 @@ fn term(assertion: &Assertion) -> Result<GoalTerm, String> {
         Comparison::AtMost => Some(true),
         _ => None,
     };
-    let is_limit = assertion.limit > 0.0 && assertion.point.is_none();
+    let is_of_all = assertion.what.op.is_none() && assertion.what.point.is_none();
+    let is_limit = assertion.limit > 0.0 && is_of_all;
     match (figure, or_equal) {
         (Some(figure), Some(or_equal)) if is_limit => Ok(GoalTerm {
             figure,
@@ -67,7 +68,7 @@ fn term(assertion: &Assertion) -> Result<GoalTerm, String> {
             limit_ms: assertion.limit,
         }),
         _ => Err(format!(
-            "'{}' is no limit of a latency",
+            "'{}' is no limit of a latency of all operations",
             crate::text::one_line(&assertion.text)
         )),
     }

@@ -11,7 +11,7 @@ pub struct GateArgs {
     /// Fail on: an invalid load point, reads from the client's cache, a run that is not standard
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub fail_on: Vec<FailOnResult>,
-    /// Conditions such as 'p99<5ms, ops>=2000, errors=0', at the peak; p99@2: at load point 2
+    /// Conditions such as 'p99<5ms, ops>=2000, errors=0', at the peak; p99@2: at load point 2; read.p99: of one operation
     #[arg(long, value_name = "CONDITIONS")]
     pub assert: Vec<Assertions>,
     /// Fail if the run is slower than this one

@@ -15,7 +15,7 @@ use filermark_history::{
     Entry, TAG_FILE, TagFile, Tags, TrendRun, entry_json, find, list_text, trend, trend_csv,
     trend_json, trend_text,
 };
-use filermark_model::assertion::figure_at;
+use filermark_model::assertion::PointFigure;
 use filermark_results::{RunRecord, read_record};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -181,13 +181,13 @@ pub fn tag(args: &TagArgs) -> CommandResult {
 
 /// Shows a figure over runs of the same work.
 pub fn trend_over_runs(args: &TrendArgs) -> CommandResult {
-    let (figure, point) = figure_at(&args.figure, false)
+    let what = PointFigure::parse(&args.figure, false)
         .map_err(|why| CommandError::Usage(vec![format!("--figure: {why}")]))?;
-    let take = |entry: &Entry, record: &RunRecord| TrendRun::of(figure, point, entry, record);
+    let take = |entry: &Entry, record: &RunRecord| TrendRun::of(what, entry, record);
     let selection = Selection::of(&args.records, take)?;
     let code = selection.code();
     let runs = selection.runs.into_iter().map(|(_, run)| run).collect();
-    let trend = trend(figure, &args.figure, runs);
+    let trend = trend(what.figure, &args.figure, runs);
     for left_out in &trend.left_out {
         print_stderr_line(format!(
             "{}: left out: {}",

@@ -25,8 +25,25 @@ fn limits_have_units() {
         assert_eq!(limit(text), Ok(value), "{text}");
     }
     let both = parsed("p99<5ms, errors@2==0").expect("two");
-    assert_eq!((both.len(), both[1].point), (2, Some(2)));
+    assert_eq!((both.len(), both[1].what.point), (2, Some(2)));
     assert_eq!(both[1].comparison, Comparison::Equal);
+}
+
+#[test]
+fn a_figure_may_be_of_one_operation() {
+    let what = |text: &str| parsed(text).map(|all| all[0].what);
+    let read_p999 = PointFigure {
+        figure: AssertedFigure::Percentile(99.9),
+        op: Some(Op::Read),
+        point: Some(2),
+    };
+    assert_eq!(what("read.p99.9@2<5ms"), Ok(read_p999));
+    assert_eq!(what("READ.mean<5ms").map(|w| w.op), Ok(Some(Op::Read)));
+    assert_eq!(what("p99.9<5ms").map(|w| w.op), Ok(None));
+    assert_eq!(
+        what("getattr.errors<1%").map(|w| w.figure),
+        Ok(AssertedFigure::ErrorShare)
+    );
 }
 
 #[test]
@@ -44,6 +61,9 @@ fn errors_name_the_part_and_its_place() {
         ("p99<5ms, ops", "'ops' at character 10"),
         ("p99<5ms,,", "at character 9"),
         ("ort@2<5ms", "ort is a figure of the run"),
+        ("raed.p99<5ms", "there is no operation 'raed'"),
+        ("read.mib>5", "mib is not a figure of one operation"),
+        ("read.<5ms", "there is no figure ''"),
     ] {
         let error = parsed(text).expect_err(text);
         assert!(error.contains(words), "{text}: {error}");
@@ -64,7 +84,7 @@ proptest! {
     fn what_is_shown_is_read_again(p in 1u32..999, limit in 1u32..10_000) {
         let text = format!("p{}<={limit}us", f64::from(p) / 10.0);
         let read = parsed(&text).expect("a condition");
-        prop_assert_eq!(read[0].figure, AssertedFigure::Percentile(f64::from(p) / 10.0));
+        prop_assert_eq!(read[0].what.figure, AssertedFigure::Percentile(f64::from(p) / 10.0));
         prop_assert_eq!(read[0].to_string(), text);
     }
 }

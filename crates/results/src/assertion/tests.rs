@@ -33,6 +33,30 @@ fn the_peak_is_checked_unless_a_point_is_named() {
 }
 
 #[test]
+fn a_condition_may_be_about_one_operation() {
+    let record = testing::compare::Simulated::default().run("one", 1);
+    let failure = |text: &str| failure(text, &record);
+    let peak = record.peak().expect("a peak");
+    let stats = peak.measured().expect("figures");
+    let own = stats.ops.iter().find(|own| own.success_count > 0);
+    let own = own.expect("an operation");
+    let rate = own.success_count as f64 / (stats.window_ns as f64 / 1e9);
+    let mean = own.service.mean_ns() / 1e6;
+    assert_eq!(
+        failure(&format!("{}.ops>={:.6}", own.op, rate * 0.999)),
+        None
+    );
+    assert!(failure(&format!("{}.ops>{:.6}", own.op, rate * 1.001)).is_some());
+    assert_eq!(
+        failure(&format!("{}.mean<{:.6}ms", own.op, mean * 1.001)),
+        None
+    );
+    assert!(failure(&format!("{}.mean<{:.6}ms", own.op, mean * 0.999)).is_some());
+    let why = failure("mknod.errors=0").expect("there is none");
+    assert!(why.contains("has no mknod"), "{why}");
+}
+
+#[test]
 fn a_percentile_needs_ten_operations_above_it() {
     let mut latency = Latency::new();
     for n in 0..1_000 {
