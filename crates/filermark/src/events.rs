@@ -194,7 +194,7 @@ impl Events {
                 phase: *phase,
                 expected_seconds: expected.map(|e| e.as_secs_f64()),
             },
-            Progress::Second(second) => Event::Second(make::second(self.point?, second)),
+            Progress::Second(second) => Event::Second(Box::new(make::second(self.point?, second))),
             Progress::Percent {
                 point,
                 phase,
