@@ -19,7 +19,7 @@ It ends with the run, with --web at Ctrl-C. Ctrl-C never ends the run.")]
 pub struct WatchArgs {
     /// The file that the run writes (`run --events FILE`); '-': standard input;
     /// an http:// address: as with --attach
-    #[arg(value_name = "EVENTS", required_unless_present = "attach")]
+    #[arg(value_name = "EVENTS")]
     pub events: Option<PathBuf>,
     /// Attach to a run by the port of its --metrics on this host, or by its
     /// address (http://HOST:PORT)

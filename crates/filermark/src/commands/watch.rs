@@ -10,6 +10,7 @@ use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
 use filermark_cli_kit::view::print_stderr_line;
 use filermark_engine::driver::StopFlag;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -46,18 +47,15 @@ pub fn watch(args: &WatchArgs) -> CommandResult {
 /// The input, and whether it is a running program.
 fn open(args: &WatchArgs) -> Result<(Tail, bool), CommandError> {
     let usage = |why: String| CommandError::Usage(vec![why]);
-    let url = match (&args.attach, args.events.as_deref()) {
-        (Some(url), _) => Some(url.clone()),
-        (None, Some(path)) => match path.to_str().filter(|text| is_url(text)) {
-            Some(text) => {
-                let url = ServerUrl::parse(text).map_err(|why| usage(format!("{text}: {why}")))?;
-                Some(url)
-            }
-            None => None,
-        },
-        (None, None) => None,
+    let path = args.events.as_deref();
+    let url = match (&args.attach, path.and_then(Path::to_str)) {
+        (Some(url), _) => Some(Ok(url.clone())),
+        (None, Some(text)) if is_url(text) => {
+            Some(ServerUrl::parse(text).map_err(|why| usage(format!("{text}: {why}"))))
+        }
+        _ => None,
     };
-    if let Some(url) = url {
+    if let Some(url) = url.transpose()? {
         let token = token_of(args.metrics_token_file.as_deref()).map_err(usage)?;
         let tail = Tail::attach(&url, token.as_ref()).map_err(CommandError::Failed)?;
         return Ok((tail, true));
@@ -66,8 +64,14 @@ fn open(args: &WatchArgs) -> Result<(Tail, bool), CommandError> {
         let why = "--metrics-token-file is for --attach PORT|URL; a file of events needs no token";
         return Err(usage(why.into()));
     }
-    let path = args.events.clone().unwrap_or_else(|| "-".into());
-    Ok((Tail::open(&path).map_err(usage)?, false))
+    let path = path.ok_or_else(|| {
+        usage(
+            "watch: no run is named; give the file of `run --events FILE`, or --attach PORT for \
+             `run --metrics PORT`"
+                .into(),
+        )
+    })?;
+    Ok((Tail::open(path).map_err(usage)?, false))
 }
 
 fn is_url(text: &str) -> bool {

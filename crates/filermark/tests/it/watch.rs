@@ -198,6 +198,8 @@ fn watch_refuses_other_files() {
     sweep.write("rc", "LOAD=100\n");
     let refused = sweep.clone().arg("rc").fail(2);
     refused.assert_sentence(&["rc", "line 1", "run_began", "--events"]);
+    let nothing = sweep.clone().fail(2);
+    nothing.assert_sentence(&["no run is named", "--events", "--attach"]);
     let missing = sweep.arg("nowhere").fail(2);
     missing.assert_sentence(&["nowhere", "cannot be read", "--events"]);
 }
