@@ -383,7 +383,11 @@ fn histogram(
     counts: &[u64],
     sum_s: f64,
 ) {
-    let ends = bounds.map(|bound| bound.to_string());
+    // OpenMetrics writes whole numbers as 1.0 here.
+    let ends = bounds.map(|bound| match bound.fract() == 0.0 {
+        true => format!("{bound:.1}"),
+        false => bound.to_string(),
+    });
     let mut sum = 0u64;
     for (end, count) in ends.chain(["+Inf".to_owned()]).zip(counts) {
         sum = sum.saturating_add(*count);

@@ -42,7 +42,7 @@ fn events_become_counters_gauges_and_histograms() {
         "filermark_response_time_seconds_bucket{group=\"reads\",le=\"0.00005\"} 0\n",
         "filermark_response_time_seconds_bucket{group=\"reads\",le=\"0.001\"} 30\n",
         "filermark_response_time_seconds_bucket{group=\"reads\",le=\"0.002\"} 119\n",
-        "filermark_response_time_seconds_bucket{group=\"reads\",le=\"60\"} 139\n",
+        "filermark_response_time_seconds_bucket{group=\"reads\",le=\"60.0\"} 139\n",
         "filermark_response_time_seconds_bucket{group=\"reads\",le=\"+Inf\"} 140\n",
         "filermark_response_time_seconds_count{group=\"reads\"} 140\n",
         "filermark_response_time_seconds_sum{group=\"reads\"} 0.35\n",
