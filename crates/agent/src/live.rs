@@ -59,7 +59,7 @@ impl SecondTotals {
             let wait = std::mem::take(fresh);
             if !wait {
                 reports.push(Report::Second {
-                    interval: interval.clone(),
+                    interval: Box::new(interval.clone()),
                 });
             }
             wait

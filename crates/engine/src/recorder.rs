@@ -15,6 +15,10 @@ pub(crate) const SECONDS_MAX: usize = 100_000;
 
 /// What a shard reports while it works; dropped when the receiver is too slow.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be allocated while load is generated"
+)]
 pub enum LiveEvents {
     /// A second of WARMUP or RUN is over. Its number counts from the latest instant at
     /// which RUN might begin.
@@ -152,11 +156,11 @@ impl Figures {
         let late = outcome.sent.since(ended.intended);
         succeed(stats, outcome, service);
         if self.unpaced {
-            return count_in(now, outcome, service, service);
+            return count_in(now, ended, service, service);
         }
         stats.response.record(response);
         self.count_lateness(late, ended.was_free);
-        count_in(now, outcome, service, response);
+        count_in(now, ended, service, response);
     }
 
     #[inline]
@@ -188,7 +192,7 @@ impl Figures {
                 true => self.early.push((ended.op, service)),
                 false => self.count_lateness(outcome.sent.since(ended.intended), ended.was_free),
             }
-            count_in(now, outcome, service, response);
+            count_in(now, ended, service, response);
         }
     }
 
@@ -273,7 +277,8 @@ fn succeed(stats: &mut OpStats, outcome: &Outcome, service: Nanos) {
 
 /// Counts a successful operation in its second.
 #[inline]
-pub(crate) fn count_in(now: &mut Interval, outcome: &Outcome, service: Nanos, response: Nanos) {
+pub(crate) fn count_in(now: &mut Interval, ended: &FinishedOp, service: Nanos, response: Nanos) {
+    let outcome = &ended.outcome;
     now.success_count += 1;
     now.read_bytes += outcome.read_bytes;
     now.written_bytes += outcome.written_bytes;
@@ -281,6 +286,7 @@ pub(crate) fn count_in(now: &mut Interval, outcome: &Outcome, service: Nanos, re
     now.response_sum_ns += response.0;
     now.response_max_ns = now.response_max_ns.max(response.0);
     now.service_log2_us[Interval::log2_slot(service.0)] += 1;
+    now.responses.count(ended.op.group(), response.0);
 }
 
 /// The counters of one shard.

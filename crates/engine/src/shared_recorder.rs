@@ -252,7 +252,7 @@ impl Inner {
         } else if outcome.status == Status::Ok {
             let service = outcome.done.since(outcome.sent);
             let response = outcome.done.since(ended.intended);
-            count_in(interval, outcome, service, response);
+            count_in(interval, ended, service, response);
         } else {
             interval.error_count += 1;
         }
@@ -353,6 +353,11 @@ mod tests {
             .map(|i| (i.second, i.success_count))
             .collect();
         assert_eq!(seconds, [(-1, 2), (0, 400)]);
+        for interval in &all.intervals {
+            let lookups = interval.responses.lookups;
+            assert_eq!(u64::from(lookups.counts.0[0]), interval.success_count);
+            assert_eq!(lookups.sum_ns, interval.response_sum_ns);
+        }
         let reported: Vec<_> = words.try_iter().collect();
         assert_eq!(reported.len(), 2);
     }

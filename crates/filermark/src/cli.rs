@@ -122,7 +122,7 @@ pub enum Command {
     /// Find the highest load that holds, then run the load sweep up to it
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(RunArgs),
-    /// Follow a run in another terminal, by the file of its events
+    /// Follow a run in another terminal, by the file of its events or its port
     Watch(WatchArgs),
     /// Measure mounted file systems with netmist's flags and token file
     Netmist(NetmistArgs),

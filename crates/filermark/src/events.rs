@@ -2,9 +2,11 @@
 //! lines with a published schema.
 //!
 //! [`Events`] makes them from a run's progress with `make`, [`event`] declares them, `sink` writes
-//! them, and the metrics (`--metrics`) count them. This must not delay or end a run.
+//! them, and the metrics (`--metrics`) count them and offer them over HTTP from a `log`. This must
+//! not delay or end a run.
 
 mod event;
+mod log;
 mod make;
 mod sink;
 #[cfg(test)]
@@ -19,6 +21,7 @@ use filermark_model::stats::PointStats;
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
 use filermark_prime::Progress;
 use filermark_results::{Outcome, Phase, PointRecord, RunRecord, Verdict};
+pub use log::EventLog;
 use sink::EventWriter;
 pub use sink::Target;
 use std::path::{Path, PathBuf};
@@ -194,7 +197,7 @@ impl Events {
                 phase: *phase,
                 expected_seconds: expected.map(|e| e.as_secs_f64()),
             },
-            Progress::Second(second) => Event::Second(make::second(self.point?, second)),
+            Progress::Second(second) => Event::Second(Box::new(make::second(self.point?, second))),
             Progress::Percent {
                 point,
                 phase,
@@ -281,12 +284,14 @@ impl Events {
     }
 
     fn write(&mut self, event: &Event) {
+        let Some(line) = line(event, self.seq, jiff::Timestamp::now()) else {
+            return;
+        };
+        self.seq += 1;
         if let Some(metrics) = &self.metrics {
-            metrics.receive(event);
+            metrics.receive(event, &line);
         }
-        let Some(sink) = &self.sink else { return };
-        if let Some(line) = line(event, self.seq, jiff::Timestamp::now()) {
-            self.seq += 1;
+        if let Some(sink) = &self.sink {
             sink.push(line, event.is_passing());
         }
     }

@@ -1,5 +1,5 @@
 //! The metrics of a run over HTTP (`--metrics`), for Prometheus and other programs that read
-//! OpenMetrics.
+//! OpenMetrics, and its events for `watch --attach`.
 //!
 //! The source is the events of the run ([`crate::events`]). [`Totals`] adds them up, `families`
 //! declares the metrics, `text` writes them. A reader never delays the run: an answer is made from a
@@ -12,10 +12,11 @@ mod text;
 mod totals;
 
 use crate::cli::MetricsArgs;
-use crate::events::Event;
+use crate::events::{Event, EventLog};
 use crate::http::{HttpServer, Listen, Request, Response, Token};
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::view::print_stderr_line;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use text::Format;
 use totals::Totals;
@@ -25,17 +26,22 @@ pub const TOKEN_VARIABLE: &str = "FILERMARK_METRICS_TOKEN";
 
 /// Receives the events of a run.
 #[derive(Clone, Default)]
-pub struct Metrics(Arc<Mutex<Totals>>);
+pub struct Metrics {
+    totals: Arc<Mutex<Totals>>,
+    log: EventLog,
+}
 
 impl Metrics {
-    /// Counts an event.
-    pub fn receive(&self, event: &Event) {
-        let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Counts an event, and keeps its line for readers of events.
+    pub fn receive(&self, event: &Event, line: &str) {
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         totals.receive(event);
+        drop(totals);
+        self.log.push(line, event.is_passing());
     }
 
     fn copy(&self) -> Totals {
-        let totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         totals.clone()
     }
 
@@ -45,7 +51,11 @@ impl Metrics {
                 let format = Format::for_accept(&request.accept);
                 Response::of(format.content_type(), text::text(&self.copy(), format))
             }
-            _ => Response::text(404, "not found; the metrics are at /metrics"),
+            "/events" => Response::lines("application/jsonl", self.log.reader()),
+            _ => Response::text(
+                404,
+                "not found; the metrics are at /metrics, the events at /events",
+            ),
         }
     }
 }
@@ -54,6 +64,13 @@ impl Metrics {
 pub struct MetricsServer {
     metrics: Metrics,
     _server: HttpServer,
+}
+
+impl Drop for MetricsServer {
+    fn drop(&mut self) {
+        // Readers get the last lines, and the server can end.
+        self.metrics.log.close();
+    }
 }
 
 impl MetricsServer {
@@ -66,7 +83,7 @@ impl MetricsServer {
             return Ok(None);
         };
         let usage = |why: String| CommandError::Usage(vec![why]);
-        let token = token(args).map_err(usage)?;
+        let token = token_of(args.metrics_token_file.as_deref()).map_err(usage)?;
         if token.is_none() && !listen.is_local() {
             return Err(usage(format!(
                 "--metrics {}: other hosts can reach this address, so a token is needed: \
@@ -103,9 +120,12 @@ impl MetricsServer {
     }
 }
 
-/// The token of the file or the variable.
-fn token(args: &MetricsArgs) -> Result<Option<Token>, String> {
-    if let Some(path) = &args.metrics_token_file {
+/// The token of the file (`--metrics-token-file`) or the variable.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn token_of(file: Option<&Path>) -> Result<Option<Token>, String> {
+    if let Some(path) = file {
         let token = Token::read(path).map_err(|why| format!("--metrics-token-file {why}"))?;
         return Ok(Some(token));
     }

@@ -19,7 +19,7 @@ use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message requires a new one.
-pub const PROTOCOL: u32 = 9;
+pub const PROTOCOL: u32 = 10;
 
 /// A client's share of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -178,7 +178,7 @@ pub enum Report {
     /// of RUN.
     Second {
         /// Its figures, all shards.
-        interval: Interval,
+        interval: Box<Interval>,
     },
     /// The space of a monitored file system.
     Space {

@@ -25,6 +25,7 @@ pub mod op;
 pub mod plan;
 pub mod protocol;
 pub mod registry;
+pub mod responses;
 pub mod rng;
 pub mod secret;
 pub mod secret_text;

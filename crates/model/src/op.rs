@@ -213,6 +213,16 @@ impl OpGroup {
     /// All of them, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Lookups, Self::Reads, Self::Writes, Self::Changes];
 
+    /// Its word in metrics, as in [`crate::responses::Responses`].
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Lookups => "lookups",
+            Self::Reads => "reads",
+            Self::Writes => "writes",
+            Self::Changes => "changes",
+        }
+    }
+
     /// What reports call it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@
 use crate::counter::{CHECKED_BYTES, UNDECIDED_BYTES};
 use crate::latency::Latency;
 use crate::op::Op;
+use crate::responses::Responses;
 use crate::silence::{Replies, Silence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -156,6 +157,10 @@ pub struct Interval {
     /// Service times by power of two: entry i counts those of 2^i to 2^(i+1) microseconds
     /// (entry 0 also the shorter, the last also the longer ones).
     pub service_log2_us: [u32; 24],
+    /// Response times by bucket and group of operations; empty in records of versions that did
+    /// not keep them.
+    #[serde(default, skip_serializing_if = "Responses::is_empty")]
+    pub responses: Responses,
     /// Operations under way when the second ended. Of drivers that block, one per thread:
     /// an agent that is late says it of the moment at which it looks.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -180,6 +185,7 @@ impl Interval {
         for (mine, theirs) in self.service_log2_us.iter_mut().zip(other.service_log2_us) {
             *mine = mine.saturating_add(theirs);
         }
+        self.responses.merge(&other.responses);
     }
 
     /// The mean service time in nanoseconds; zero when nothing succeeded.

@@ -128,6 +128,7 @@ impl FakeAgent {
                 ..Interval::default()
             };
             interval.service_sum_ns = interval.success_count * 200_000;
+            let interval = Box::new(interval);
             acts.push(AgentAction::Send(Report::Second { interval }));
             self.load = Some((began, reported + 1));
         }

@@ -117,7 +117,7 @@ fn found_after(change: impl Fn(&mut Vec<String>)) -> String {
 fn a_record_that_lost_or_gained_lines_or_has_other_sums_is_found() {
     let kind = |line: &str, kind: &str| line.starts_with(&format!("{{\"type\":\"{kind}\""));
     let at = |lines: &[String], of: &str| lines.iter().position(|l| kind(l, of)).unwrap();
-    let cases: [(&str, EditLines<'_>); 6] = [
+    let cases: [(&str, EditLines<'_>); 7] = [
         ("each must occur once", &|lines| {
             let first = at(lines, "point");
             lines.insert(first, lines[first].clone());
@@ -133,6 +133,12 @@ fn a_record_that_lost_or_gained_lines_or_has_other_sums_is_found() {
             let to = from + lines[first][from..].find(',').unwrap();
             let sum: f64 = lines[first][from..to].parse().unwrap();
             lines[first].replace_range(from..to, &format!("{:?}", sum * 100.0));
+        }),
+        ("by bucket 1 of 1 ns", &|lines| {
+            let first = at(lines, "point");
+            let responses =
+                "\"responses\":{\"reads\":{\"sum_ns\":1,\"counts\":[1]}},\"service_log2_us\":";
+            lines[first] = lines[first].replacen("\"service_log2_us\":", responses, 1);
         }),
         ("no line that describes a client host", &|lines| {
             lines.retain(|l| !kind(l, "environment"));

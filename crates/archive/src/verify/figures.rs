@@ -700,5 +700,14 @@ fn seconds(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
                 second.second, second.success_count
             ));
         }
+        let responses = (second.responses.success_count(), second.responses.sum_ns());
+        let wanted = (second.success_count, second.response_sum_ns);
+        // Records of older versions have none.
+        if !second.responses.is_empty() && responses != wanted {
+            faults.push(format!(
+                "second {}: {} successes with response times of {} ns, and by bucket {} of {} ns",
+                second.second, wanted.0, wanted.1, responses.0, responses.1
+            ));
+        }
     }
 }

@@ -21,8 +21,8 @@ pub struct EventsArgs {
 /// Where metrics can be read.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MetricsArgs {
-    /// Offer metrics over HTTP for Prometheus: a port of 127.0.0.1, or an address
-    /// and a port, which needs a token
+    /// Offer metrics over HTTP for Prometheus, and events for `watch --attach`: a
+    /// port of 127.0.0.1, or an address and a port, which needs a token
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = Listen::parse)]
     pub metrics: Option<Listen>,
     /// The token that reads the metrics [default: FILERMARK_METRICS_TOKEN]

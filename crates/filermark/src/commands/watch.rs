@@ -1,25 +1,25 @@
 //! `watch`: follows a run by its events.
 
 use crate::cli::WatchArgs;
-use crate::events::read_line;
-use crate::http::{HttpServer, Listen};
+use crate::events::{Event, read_line};
+use crate::http::{HttpServer, Listen, ServerUrl};
+use crate::metrics::token_of;
 use crate::progress::{ProgressMode, ProgressStyle};
-use crate::watch::{Next, Page, Shown, Tail};
+use crate::watch::{Next, Page, Shown, Tail, WAIT};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
 use filermark_cli_kit::view::print_stderr_line;
 use filermark_engine::driver::StopFlag;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Interval at which the file is read.
-const LOOK: Duration = Duration::from_millis(200);
 /// Time without an event after which a line says so.
 const QUIET: Duration = Duration::from_secs(60);
 
 /// Shows the events until the last one.
 pub fn watch(args: &WatchArgs) -> CommandResult {
-    let mut tail = Tail::open(&args.events).map_err(|why| CommandError::Usage(vec![why]))?;
+    let (tail, is_attached) = open(args)?;
     let stop = StopFlag::new();
     interrupt::on_interrupt_alone(stop.clone(), "watch ends; the run goes on");
     let style = ProgressStyle {
@@ -30,50 +30,123 @@ pub fn watch(args: &WatchArgs) -> CommandResult {
     };
     let page = Page::default();
     let server = args.web.map(|port| serve(&page, port)).transpose()?;
-    let mut shown: Option<Shown> = None;
-    let mut last = Instant::now();
-    let mut is_quiet = false;
-    while !stop.is_raised() {
-        match tail.next().map_err(CommandError::Failed)? {
-            Next::Line(text) => {
-                (last, is_quiet) = (Instant::now(), false);
-                let line = read_line(&text);
-                if let Some(line) = &line {
-                    page.receive(line);
+    let mut watching = Watching {
+        tail,
+        is_attached,
+        style,
+        page,
+        shown: None,
+        is_over: false,
+    };
+    match watching.follow(&stop)? {
+        true => end(server, &stop),
+        false => Err(CommandError::Stopped),
+    }
+}
+
+/// The input, and whether it is a running program.
+fn open(args: &WatchArgs) -> Result<(Tail, bool), CommandError> {
+    let usage = |why: String| CommandError::Usage(vec![why]);
+    let path = args.events.as_deref();
+    let url = match (&args.attach, path.and_then(Path::to_str)) {
+        (Some(url), _) => Some(Ok(url.clone())),
+        (None, Some(text)) if is_url(text) => {
+            Some(ServerUrl::parse(text).map_err(|why| usage(format!("{text}: {why}"))))
+        }
+        _ => None,
+    };
+    if let Some(url) = url.transpose()? {
+        let token = token_of(args.metrics_token_file.as_deref()).map_err(usage)?;
+        let tail = Tail::attach(&url, token.as_ref()).map_err(CommandError::Failed)?;
+        return Ok((tail, true));
+    }
+    if args.metrics_token_file.is_some() {
+        let why = "--metrics-token-file is for --attach PORT|URL; a file of events needs no token";
+        return Err(usage(why.into()));
+    }
+    let path = path.ok_or_else(|| {
+        usage(
+            "watch: no run is named; give the file of `run --events FILE`, or --attach PORT for \
+             `run --metrics PORT`"
+                .into(),
+        )
+    })?;
+    Ok((Tail::open(path).map_err(usage)?, false))
+}
+
+fn is_url(text: &str) -> bool {
+    ["http://", "https://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
+}
+
+struct Watching {
+    tail: Tail,
+    /// The input is a running program: it may have more than one run (`quick`).
+    is_attached: bool,
+    style: ProgressStyle,
+    page: Page,
+    shown: Option<Shown>,
+    /// The last event of a run was shown.
+    is_over: bool,
+}
+
+impl Watching {
+    /// Shows events to the end; `false`: it was stopped.
+    fn follow(&mut self, stop: &StopFlag) -> Result<bool, CommandError> {
+        let mut last = Instant::now();
+        let mut is_quiet = false;
+        while !stop.is_raised() {
+            match self.tail.next().map_err(CommandError::Failed)? {
+                Next::Line(text) => {
+                    (last, is_quiet) = (Instant::now(), false);
+                    self.receive(&text)?;
+                    if self.is_over && !self.is_attached {
+                        return Ok(true);
+                    }
                 }
-                match (&mut shown, line) {
-                    (Some(shown), Some(line)) => {
-                        if shown.receive(&line) {
-                            return end(server, &stop);
+                Next::Wait => {
+                    if last.elapsed() >= QUIET && !is_quiet {
+                        is_quiet = true;
+                        if let Some(shown) = &mut self.shown {
+                            shown.line(
+                                "no event for 60 s; if the run was killed, end this with Ctrl-C",
+                            );
                         }
                     }
-                    // Types of later versions are passed over.
-                    (Some(_), None) => {}
-                    (None, line) => {
-                        let first = line.and_then(|line| Shown::begin(&line, style));
-                        shown = Some(first.ok_or_else(|| not_events(tail.name()))?);
-                    }
+                    std::thread::sleep(WAIT);
                 }
-            }
-            Next::Wait => {
-                if last.elapsed() >= QUIET && !is_quiet {
-                    is_quiet = true;
-                    if let Some(shown) = &mut shown {
-                        shown
-                            .line("no event for 60 s; if the run was killed, end this with Ctrl-C");
-                    }
+                Next::End if self.is_over => return Ok(true),
+                Next::End => {
+                    let name = self.tail.name();
+                    return Err(CommandError::Failed(format!(
+                        "{name}: ends before the end of the run"
+                    )));
                 }
-                std::thread::sleep(LOOK);
-            }
-            Next::End => {
-                let name = tail.name();
-                return Err(CommandError::Failed(format!(
-                    "{name}: ends before the end of the run"
-                )));
             }
         }
+        Ok(false)
     }
-    Err(CommandError::Stopped)
+
+    fn receive(&mut self, text: &str) -> Result<(), CommandError> {
+        let line = read_line(text);
+        if let Some(line) = &line {
+            self.page.receive(line);
+        }
+        match (&mut self.shown, line) {
+            (Some(shown), Some(line)) if !matches!(line.event, Event::RunBegan(_)) => {
+                self.is_over |= shown.receive(&line);
+            }
+            // Types of later versions are passed over.
+            (Some(_), None) => {}
+            (_, line) => {
+                let first = line.and_then(|line| Shown::begin(&line, self.style));
+                self.shown = Some(first.ok_or_else(|| not_events(self.tail.name()))?);
+                self.is_over = false;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Offers the page on this host.
@@ -97,7 +170,7 @@ fn end(server: Option<HttpServer>, stop: &StopFlag) -> CommandResult {
             server.address()
         ));
         while !stop.is_raised() {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(WAIT);
         }
     }
     Ok(ExitCode::SUCCESS)

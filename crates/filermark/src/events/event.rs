@@ -2,6 +2,7 @@
 //! `schema/events-v1.json` and docs/src/reference/events.md. Plain data.
 
 use filermark_model::Finding;
+use filermark_model::responses::Responses;
 use filermark_results::Phase;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -46,7 +47,7 @@ pub enum Event {
         task_count: u64,
         written_bytes: u64,
     },
-    Second(Second),
+    Second(Box<Second>),
     Percent {
         point: u32,
         phase: Phase,
@@ -170,6 +171,9 @@ pub struct Second {
     /// first also the shorter ones, the 24th also the longer ones. Zeros at the end are left out.
     #[serde(default)]
     pub service_log2_us: Vec<u32>,
+    /// Response times by bucket and group of operations.
+    #[serde(default, skip_serializing_if = "Responses::is_empty")]
+    pub responses: Responses,
     /// Operations under way at the end of the second, and the age of the oldest.
     #[serde(default)]
     pub open_count: u64,

@@ -39,6 +39,7 @@ pub fn second(point: u32, second: &Interval) -> Second {
         service_sum_ms: second.service_sum_ns as f64 / 1e6,
         response_sum_ms: second.response_sum_ns as f64 / 1e6,
         service_log2_us: second.service_log2_us[..used.map_or(0, |last| last + 1)].to_vec(),
+        responses: second.responses,
         open_count: second.open_count,
         open_age_max_ms: second.open_age_max_ns as f64 / 1e6,
     }

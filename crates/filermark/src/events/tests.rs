@@ -1,6 +1,7 @@
 //! Every kind of event against the published schema.
 
 use super::*;
+use filermark_model::op::OpGroup;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, OpsPerSec};
 use filermark_prime::Progress;
@@ -82,13 +83,16 @@ fn every_kind_of_event_keeps_to_the_schema() {
         seconds: 0.1,
         output: String::new(),
     };
-    let second = Interval {
+    let mut second = Interval {
         second: -2,
         success_count: 3,
         service_sum_ns: 6_000_000,
         response_max_ns: 2_500_000,
         ..Interval::default()
     };
+    for response_ns in [1_900_000, 2_500_000, 1_600_000] {
+        second.responses.count(OpGroup::Reads, response_ns);
+    }
     let point = record.run.plan.points[0];
     let lines = written(&record.run.plan, |events| {
         let percent = Progress::Percent {

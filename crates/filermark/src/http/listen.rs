@@ -80,6 +80,11 @@ impl Token {
         Self::new(&text).map_err(|why| format!("{}: {why}", path.display()))
     }
 
+    /// The header of a request that gives it, with its line end.
+    pub fn header(&self) -> Zeroizing<String> {
+        Zeroizing::new(format!("Authorization: Bearer {}\r\n", *self.0))
+    }
+
     /// Compares in a time that does not depend on how many characters agree.
     pub fn agrees(&self, given: &str) -> bool {
         let (own, given) = (self.0.as_bytes(), given.as_bytes());

@@ -1,6 +1,6 @@
 //! The server: one thread accepts, one short-lived thread answers each connection.
 
-use super::{Listen, Request, Response, Token};
+use super::{Body, Listen, NextLines, Request, Response, Token};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -10,6 +10,12 @@ use std::time::{Duration, Instant};
 
 /// Most connections at a time.
 const CONNECTIONS_MAX: usize = 8;
+/// Most of them that are streams of lines: others stay for short answers.
+const STREAMS_MAX: usize = 4;
+/// Interval at which a stream without lines checks for the end, its reader's or the server's.
+const STREAM_CHECK: Duration = Duration::from_millis(500);
+/// Longest wait at the end for streams to be sent.
+const STREAMS_END_MAX: Duration = Duration::from_secs(2);
 /// Most bytes and headers of a request.
 const REQUEST_LEN_MAX: usize = 8 << 10;
 const HEADERS_MAX: usize = 64;
@@ -36,6 +42,7 @@ struct Shared {
     token: Option<Token>,
     is_local: bool,
     connection_count: AtomicUsize,
+    stream_count: AtomicUsize,
     ending: AtomicBool,
 }
 
@@ -56,6 +63,7 @@ impl HttpServer {
             token,
             is_local: listen.is_local(),
             connection_count: AtomicUsize::new(0),
+            stream_count: AtomicUsize::new(0),
             ending: AtomicBool::new(false),
         });
         let its = Arc::clone(&shared);
@@ -90,6 +98,11 @@ impl Drop for HttpServer {
         let woken = TcpStream::connect_timeout(&own, Duration::from_secs(1));
         if let (Ok(_), Some(thread)) = (woken, self.thread.take()) {
             let _ = thread.join();
+        }
+        // The last lines of streams.
+        let until = Instant::now() + STREAMS_END_MAX;
+        while self.shared.stream_count.load(Ordering::Acquire) > 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }
@@ -132,9 +145,41 @@ impl Shared {
     fn serve(&self, stream: &TcpStream) -> io::Result<()> {
         let head = read_head(stream, Instant::now() + READ_MAX)?;
         let (response, head_only) = self.respond(&head);
-        let text = encode(&response, head_only);
-        write_all(stream, text.as_bytes(), Instant::now() + WRITE_MAX)?;
+        match response.body {
+            Body::Lines(_) if !head_only => self.send_lines(stream, response)?,
+            _ => send(stream, &encode(&response, head_only))?,
+        }
         stream.shutdown(std::net::Shutdown::Write)
+    }
+
+    /// Sends lines as they come, until their end, the reader's or the server's.
+    fn send_lines(&self, stream: &TcpStream, response: Response) -> io::Result<()> {
+        let others = self.stream_count.fetch_add(1, Ordering::AcqRel);
+        let sent = match others < STREAMS_MAX {
+            true => self.send_each(stream, response),
+            false => {
+                let busy = Response::text(503, "too many readers of a stream; try again");
+                send(stream, &encode(&busy, false))
+            }
+        };
+        self.stream_count.fetch_sub(1, Ordering::AcqRel);
+        sent
+    }
+
+    fn send_each(&self, stream: &TcpStream, response: Response) -> io::Result<()> {
+        send(stream, &encode(&response, true))?;
+        let Body::Lines(mut lines) = response.body else {
+            return Ok(());
+        };
+        loop {
+            match lines.next(STREAM_CHECK) {
+                NextLines::Text(text) => send(stream, &text)?,
+                NextLines::End => return Ok(()),
+                NextLines::Wait if self.ending.load(Ordering::Acquire) => return Ok(()),
+                NextLines::Wait if has_gone(stream) => return Ok(()),
+                NextLines::Wait => {}
+            }
+        }
     }
 
     /// The answer to a request, and whether only its head is wanted.
@@ -212,7 +257,23 @@ fn read_head(mut stream: &TcpStream, until: Instant) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-fn write_all(mut stream: &TcpStream, mut text: &[u8], until: Instant) -> io::Result<()> {
+/// Whether the reader has closed its connection; what it sends after the request is ignored.
+fn has_gone(mut stream: &TcpStream) -> bool {
+    let mut part = [0; 1024];
+    let read = stream
+        .set_nonblocking(true)
+        .and_then(|()| stream.read(&mut part));
+    let blocks = stream.set_nonblocking(false);
+    match read {
+        Ok(len) => len == 0 || blocks.is_err(),
+        Err(e) => e.kind() != io::ErrorKind::WouldBlock || blocks.is_err(),
+    }
+}
+
+/// Sends a text within the limit.
+fn send(mut stream: &TcpStream, text: &str) -> io::Result<()> {
+    let until = Instant::now() + WRITE_MAX;
+    let mut text = text.as_bytes();
     while !text.is_empty() {
         stream.set_write_timeout(Some(left(until)?))?;
         let len = stream.write(text)?;
@@ -244,18 +305,19 @@ fn encode(response: &Response, head_only: bool) -> String {
         _ => "Service Unavailable",
     };
     let mut text = format!(
-        "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
+        "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nCache-Control: no-store\r\n\
          X-Content-Type-Options: nosniff\r\nConnection: close\r\n",
-        response.status,
-        response.content_type,
-        response.body.len()
+        response.status, response.content_type,
     );
+    if let Body::Text(body) = &response.body {
+        text.push_str(&format!("Content-Length: {}\r\n", body.len()));
+    }
     for (name, value) in response.headers {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
     text.push_str("\r\n");
-    if !head_only {
-        text.push_str(&response.body);
+    if let (Body::Text(body), false) = (&response.body, head_only) {
+        text.push_str(body);
     }
     text
 }

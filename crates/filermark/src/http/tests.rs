@@ -117,3 +117,140 @@ fn addresses_are_ports_or_pairs() {
         assert!(Listen::parse(bad).is_err(), "{bad}");
     }
 }
+
+/// Lines by number, up to a last one.
+struct Numbers(std::ops::Range<u32>, bool);
+
+impl LineStream for Numbers {
+    fn next(&mut self, wait: Duration) -> NextLines {
+        match (self.0.next(), self.1) {
+            (Some(n), _) => NextLines::Text(format!("{n}\n")),
+            (None, true) => NextLines::End,
+            (None, false) => {
+                std::thread::sleep(wait.min(Duration::from_millis(20)));
+                NextLines::Wait
+            }
+        }
+    }
+}
+
+/// A server of lines that end, and of lines after which it waits.
+fn line_server(token: Option<Token>) -> (HttpServer, ServerUrl) {
+    let answer = |request: &Request| {
+        let ends = request.path == "/ends";
+        Response::lines("application/jsonl", Box::new(Numbers(0..1000, ends)))
+    };
+    let listen = Listen::parse("0").expect("a port");
+    let server = HttpServer::start(listen, token, answer).expect("it listens");
+    let url = ServerUrl::parse(&format!("http://{}/x", server.address())).expect("its address");
+    (server, url)
+}
+
+#[test]
+fn lines_are_sent_as_they_come_and_to_the_last_one() {
+    let (server, url) = line_server(None);
+    let wait = Duration::from_millis(50);
+    let mut lines = get_lines(&url, "/ends", None, Duration::from_secs(60)).expect("lines");
+    let mut text = String::new();
+    lines.read_to_string(&mut text).expect("all of them");
+    assert!(
+        text.starts_with("0\n1\n") && text.ends_with("\n999\n"),
+        "{text}"
+    );
+    // Without an end it waits; the server's end is the end.
+    let mut lines = get_lines(&url, "/waits", None, wait).expect("lines");
+    let mut part = [0; 64];
+    let mut text = Vec::new();
+    while !text.ends_with(b"\n999\n") {
+        if let Ok(len) = lines.read(&mut part) {
+            text.extend_from_slice(&part[..len]);
+        }
+    }
+    let nothing = lines.read(&mut part).expect_err("no more lines");
+    let kinds = [std::io::ErrorKind::WouldBlock, std::io::ErrorKind::TimedOut];
+    assert!(kinds.contains(&nothing.kind()), "{nothing}");
+    let head = ask(&server, b"HEAD /waits HTTP/1.1\r\n\r\n");
+    assert_eq!(status(&head), "200");
+    assert!(
+        !head.contains("Content-Length") && head.ends_with("\r\n\r\n"),
+        "{head}"
+    );
+    drop(server);
+    let end = std::iter::repeat_with(|| lines.read(&mut part)).find_map(Result::ok);
+    assert_eq!(end, Some(0));
+}
+
+#[test]
+fn the_number_of_streams_is_limited_and_a_closed_one_does_not_count() {
+    let (server, url) = line_server(None);
+    let open = || get_lines(&url, "/waits", None, Duration::from_secs(60));
+    let readers: Vec<_> = (0..4).map(|_| open().expect("lines")).collect();
+    assert!(matches!(open(), Err(GetError::Status(503))));
+    drop(readers);
+    let again = std::iter::repeat_with(|| {
+        std::thread::sleep(Duration::from_millis(20));
+        open().ok()
+    });
+    assert!(again.take(3_000).any(|lines| lines.is_some()));
+    drop(server);
+    assert!(matches!(open(), Err(GetError::Connection(_))));
+}
+
+#[test]
+fn the_client_gives_the_token_and_checks_the_answer() {
+    let token = Token::new("0123456789abcdef").expect("a token");
+    let (_server, url) = line_server(Some(token.clone()));
+    let wait = Duration::from_secs(60);
+    assert!(matches!(
+        get_lines(&url, "/ends", None, wait),
+        Err(GetError::Status(401))
+    ));
+    assert!(get_lines(&url, "/ends", Some(&token), wait).is_ok());
+    // Another kind of server, and a head without an end.
+    for answer in [
+        "SSH-2.0-x\r\n".to_owned(),
+        "HTTP/1.1 200 OK\r\nX: ".to_owned() + &"x".repeat(9000),
+    ] {
+        let other = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = other.local_addr().expect("its address").port();
+        let sending = std::thread::spawn(move || {
+            let (mut stream, _) = other.accept().expect("a client");
+            let _ = stream.write_all(answer.as_bytes());
+            let _ = stream.read(&mut [0; 1024]);
+        });
+        let url = ServerUrl::parse(&port.to_string()).expect("a port");
+        assert!(matches!(
+            get_lines(&url, "/", None, wait),
+            Err(GetError::NotHttp)
+        ));
+        sending.join().expect("it ends");
+    }
+}
+
+#[test]
+fn addresses_of_runs_are_ports_or_urls() {
+    let shown = |text| ServerUrl::parse(text).map(|url| url.to_string());
+    assert_eq!(shown("9464"), Ok("http://127.0.0.1:9464".into()));
+    assert_eq!(
+        shown("http://prime-1:9464/metrics?x"),
+        Ok("http://prime-1:9464".into())
+    );
+    assert_eq!(shown("http://[::1]:9464"), Ok("http://[::1]:9464".into()));
+    for bad in [
+        "",
+        "0",
+        "70000",
+        "prime:9464",
+        "http://prime",
+        "http://:9464",
+        "https://prime:9464",
+        "http://u@prime:9464",
+        "http://a b:1",
+        "http://[x]:1",
+        "http://a\r\nb:1",
+        "http://::1:9464",
+    ] {
+        let why = shown(bad).expect_err(bad);
+        assert!(why.contains("9464"), "{why}");
+    }
+}

@@ -3,6 +3,8 @@
 use super::text::Samples;
 use super::totals::{BUCKETS, Totals};
 use crate::events::Second;
+use filermark_model::op::OpGroup;
+use filermark_model::responses::BOUNDS_NS;
 use filermark_results::Phase;
 
 /// The type of a metric.
@@ -200,13 +202,11 @@ pub const FAMILIES: &[Family] = &[
         service_times,
     ),
     family(
-        "filermark_response_time_sum_seconds",
-        Counter,
+        "filermark_response_time_seconds",
+        Histogram,
         "seconds",
-        "The sum of the response times of the same operations: reply minus intended start.",
-        |t, out| {
-            out.value(t.response_sum_ms / 1e3);
-        },
+        "Response times of the same operations, by group of operations: reply minus intended start.",
+        response_times,
     ),
     family(
         "filermark_response_time_max_seconds",
@@ -360,15 +360,39 @@ fn start_delay(second: &Second) -> Option<f64> {
 
 /// Buckets end at powers of two microseconds; the last one has no end.
 fn service_times(totals: &Totals, out: &mut Samples) {
-    let mut sum = 0u64;
-    for (at, count) in totals.service_log2_us.iter().enumerate() {
-        sum = sum.saturating_add(*count);
-        let end = match at + 1 {
-            BUCKETS => "+Inf".to_owned(),
-            power => format!("{}", f64::from(1u32 << power) / 1e6),
-        };
-        out.suffixed("_bucket", &[("le", &end)], sum as f64);
+    let bounds = (1..BUCKETS).map(|power| f64::from(1u32 << power) / 1e6);
+    let sum_s = totals.service_sum_ms / 1e3;
+    histogram(out, &[], bounds, &totals.service_log2_us, sum_s);
+}
+
+/// Also of groups without operations: a rate needs the zero before the first operation.
+fn response_times(totals: &Totals, out: &mut Samples) {
+    for (group, times) in OpGroup::ALL.iter().zip(&totals.responses) {
+        let bounds = BOUNDS_NS.iter().map(|ns| *ns as f64 / 1e9);
+        let sum_s = times.sum_ns as f64 / 1e9;
+        let labels = [("group", group.word())];
+        histogram(out, &labels, bounds, &times.counts, sum_s);
     }
-    out.suffixed("_count", &[], sum as f64);
-    out.suffixed("_sum", &[], totals.service_sum_ms / 1e3);
+}
+
+/// One histogram: counts by bucket become cumulative; the last bucket has no bound.
+fn histogram(
+    out: &mut Samples,
+    labels: &[(&str, &str)],
+    bounds: impl Iterator<Item = f64>,
+    counts: &[u64],
+    sum_s: f64,
+) {
+    // OpenMetrics writes whole numbers as 1.0 here.
+    let ends = bounds.map(|bound| match bound.fract() == 0.0 {
+        true => format!("{bound:.1}"),
+        false => bound.to_string(),
+    });
+    let mut sum = 0u64;
+    for (end, count) in ends.chain(["+Inf".to_owned()]).zip(counts) {
+        sum = sum.saturating_add(*count);
+        out.suffixed("_bucket", &[labels, &[("le", &end)]].concat(), sum as f64);
+    }
+    out.suffixed("_count", labels, sum as f64);
+    out.suffixed("_sum", labels, sum_s);
 }

@@ -18,7 +18,7 @@ fn totals() -> Totals {
 }
 
 #[test]
-fn events_become_counters_gauges_and_a_histogram() {
+fn events_become_counters_gauges_and_histograms() {
     let text = text(&totals(), Format::OpenMetrics);
     for wanted in [
         "# TYPE filermark_operations counter\nfilermark_operations_total 150\n",
@@ -38,6 +38,16 @@ fn events_become_counters_gauges_and_a_histogram() {
         "filermark_service_time_seconds_bucket{le=\"+Inf\"} 150\n",
         "filermark_service_time_seconds_count 150\n",
         "filermark_service_time_seconds_sum 0.3\n",
+        "# TYPE filermark_response_time_seconds histogram\n# UNIT filermark_response_time_seconds seconds\n",
+        "filermark_response_time_seconds_bucket{group=\"reads\",le=\"0.00005\"} 0\n",
+        "filermark_response_time_seconds_bucket{group=\"reads\",le=\"0.001\"} 30\n",
+        "filermark_response_time_seconds_bucket{group=\"reads\",le=\"0.002\"} 119\n",
+        "filermark_response_time_seconds_bucket{group=\"reads\",le=\"60.0\"} 139\n",
+        "filermark_response_time_seconds_bucket{group=\"reads\",le=\"+Inf\"} 140\n",
+        "filermark_response_time_seconds_count{group=\"reads\"} 140\n",
+        "filermark_response_time_seconds_sum{group=\"reads\"} 0.35\n",
+        "filermark_response_time_seconds_count{group=\"writes\"} 10\n",
+        "filermark_response_time_seconds_count{group=\"lookups\"} 0\n",
         "filermark_start_delay_seconds 0.001\n",
         "filermark_requested_ops_per_second 200\n",
         "filermark_achieved_ops_per_second 50\n",

@@ -1,6 +1,8 @@
 //! Sums and present values from the events of a run, or of several runs in a row (`quick`).
 
 use crate::events::{Event, PointEnded, PointWanted, RunBegan, Second};
+use filermark_model::op::OpGroup;
+use filermark_model::responses::BUCKET_COUNT;
 use filermark_results::Phase;
 use std::collections::BTreeMap;
 
@@ -14,6 +16,14 @@ const OPERATIONS_MAX: usize = 512;
 pub struct OperationTotals {
     pub success_count: u64,
     pub error_count: u64,
+}
+
+/// The response times of one group of operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResponseTotals {
+    pub sum_ns: u64,
+    /// By bucket, not cumulative.
+    pub counts: [u64; BUCKET_COUNT],
 }
 
 /// Power, as far as it is measured.
@@ -38,7 +48,8 @@ pub struct Totals {
     pub written_bytes: u64,
     pub service_log2_us: [u64; BUCKETS],
     pub service_sum_ms: f64,
-    pub response_sum_ms: f64,
+    /// In the order of [`OpGroup::ALL`].
+    pub responses: [ResponseTotals; OpGroup::ALL.len()],
     pub operations: BTreeMap<String, OperationTotals>,
     /// Load points that have ended, by verdict.
     pub ended: BTreeMap<String, u64>,
@@ -129,7 +140,12 @@ impl Totals {
         let counts = self.service_log2_us.iter_mut().zip(&second.service_log2_us);
         counts.for_each(|(sum, count)| add(sum, u64::from(*count)));
         self.service_sum_ms += second.service_sum_ms;
-        self.response_sum_ms += second.response_sum_ms;
+        for (total, group) in self.responses.iter_mut().zip(OpGroup::ALL) {
+            let group = second.responses.group(group);
+            add(&mut total.sum_ns, group.sum_ns);
+            let counts = total.counts.iter_mut().zip(group.counts.0);
+            counts.for_each(|(sum, count)| add(sum, u64::from(count)));
+        }
         self.second = Some(second.clone());
     }
 

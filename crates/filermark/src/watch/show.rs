@@ -178,6 +178,7 @@ fn interval(second: &Second) -> Interval {
         service_sum_ns: ns(second.service_sum_ms),
         response_sum_ns: ns(second.response_sum_ms),
         response_max_ns: ns(second.response_max_ms.unwrap_or(0.0)),
+        responses: second.responses,
         open_count: second.open_count,
         open_age_max_ns: ns(second.open_age_max_ms),
         ..Interval::default()

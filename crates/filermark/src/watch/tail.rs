@@ -1,12 +1,17 @@
-//! The lines of a file that another process writes.
+//! The lines of a file that another process writes, or of a program that offers its events.
 
+use crate::http::{GetError, ServerUrl, Token, get_lines};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest line; the events of a run with thousands of load points are shorter.
 const LINE_LEN_MAX: usize = 16 << 20;
+
+/// Interval at which the input is read.
+pub const WAIT: Duration = Duration::from_millis(200);
 
 /// What comes next.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +24,7 @@ pub enum Next {
     End,
 }
 
-/// A file that grows, or standard input.
+/// A file that grows, standard input, or the events of a running program.
 pub struct Tail {
     name: String,
     input: Box<dyn Read>,
@@ -37,16 +42,9 @@ impl Tail {
     /// # Errors
     /// It cannot be opened.
     pub fn open(path: &Path) -> Result<Self, String> {
-        let of = |name: String, input: Box<dyn Read>, file| Self {
-            name,
-            input,
-            file,
-            read_len: 0,
-            text: Vec::new(),
-            start: 0,
-        };
         if path == Path::new("-") {
-            return Ok(of("standard input".into(), Box::new(io::stdin()), None));
+            let input = Box::new(io::stdin());
+            return Ok(Self::of("standard input".into(), input, None));
         }
         let name = path.display().to_string();
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
@@ -59,7 +57,47 @@ impl Tail {
             ));
         }
         let regular = meta.is_file().then(|| (path.to_owned(), meta.ino()));
-        Ok(of(name, Box::new(file), regular))
+        Ok(Self::of(name, Box::new(file), regular))
+    }
+
+    /// Reads the events of a running program (`--metrics`).
+    ///
+    /// # Errors
+    /// It cannot be reached, or refuses.
+    pub fn attach(url: &ServerUrl, token: Option<&Token>) -> Result<Self, String> {
+        let lines = get_lines(url, "/events", token, WAIT).map_err(|e| {
+            let port = url.port();
+            let why = match e {
+                GetError::Connection(e) => format!(
+                    "cannot be read: {e}; give the port of a run that is under way with \
+                     `--metrics {port}`"
+                ),
+                GetError::Status(401) => "a token is needed, the one of the run: \
+                     --metrics-token-file FILE or FILERMARK_METRICS_TOKEN"
+                    .into(),
+                GetError::Status(503) => "too many readers; end another `watch`".into(),
+                GetError::Status(status) => format!(
+                    "answers with status {status}; give the port of `run --metrics {port}` of \
+                     this version"
+                ),
+                GetError::NotHttp => {
+                    "this is no HTTP server; give the port of `run --metrics PORT`".into()
+                }
+            };
+            format!("{url}: {why}")
+        })?;
+        Ok(Self::of(url.to_string(), Box::new(lines), None))
+    }
+
+    fn of(name: String, input: Box<dyn Read>, file: Option<(PathBuf, u64)>) -> Self {
+        Self {
+            name,
+            input,
+            file,
+            read_len: 0,
+            text: Vec::new(),
+            start: 0,
+        }
     }
 
     /// Its name, for messages.
@@ -88,6 +126,15 @@ impl Tail {
                     self.text.extend_from_slice(&part[..len]);
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                // The time limit of a socket.
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) =>
+                {
+                    return Ok(Next::Wait);
+                }
                 Err(e) => return Err(format!("{}: cannot be read: {e}", self.name)),
             }
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::events::read_line;
-use crate::http::Request;
+use crate::http::{Body, HttpServer, Listen, Request, Response, ServerUrl};
 use crate::progress::{ProgressMode, ProgressStyle};
 use std::io::Write;
 
@@ -69,7 +69,10 @@ fn the_page_has_a_policy_and_its_state_follows_the_events() {
         assert!(policy.starts_with("default-src 'none';"), "{policy}");
     }
     assert_eq!(ask("/other").status, 404);
-    let state: serde_json::Value = serde_json::from_str(&ask("/state.json").body).expect("JSON");
+    let Body::Text(state) = ask("/state.json").body else {
+        panic!("a stream");
+    };
+    let state: serde_json::Value = serde_json::from_str(&state).expect("JSON");
     assert_eq!(state["status"], "RUN of load point 2");
     assert_eq!(state["connected_count"], 1);
     assert_eq!(state["points"][0]["verdict"], "VALID, CACHED");
@@ -79,4 +82,23 @@ fn the_page_has_a_policy_and_its_state_follows_the_events() {
     assert_eq!(state["points"][1]["achieved"], serde_json::Value::Null);
     assert_eq!(state["seconds"][1]["at_s"], 6.0);
     assert_eq!(state["phases"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn what_is_no_run_is_refused_with_what_to_do() {
+    let answer = |request: &Request| match request.path.as_str() {
+        "/events" => Response::text(404, "not here"),
+        _ => Response::of("text/plain", String::new()),
+    };
+    let listen = Listen::parse("0").expect("a port");
+    let server = HttpServer::start(listen, None, answer).expect("it listens");
+    let port = server.address().port();
+    let url = ServerUrl::parse(&port.to_string()).expect("a port");
+    let why = Tail::attach(&url, None).err().expect("no events");
+    assert!(why.contains("status 404; give the port of"), "{why}");
+    drop(server);
+    let why = Tail::attach(&url, None).err().expect("no server");
+    let wanted = format!("http://127.0.0.1:{port}: cannot be read: ");
+    assert!(why.starts_with(&wanted), "{why}");
+    assert!(why.contains(&format!("`--metrics {port}`")), "{why}");
 }

@@ -23,7 +23,7 @@ fn address(started: &mut Started) -> String {
 }
 
 /// The answer to a request, empty if there is none yet.
-fn ask(address: &str, path: &str, headers: &str) -> String {
+pub fn ask(address: &str, path: &str, headers: &str) -> String {
     let mut text = String::new();
     if let Ok(mut stream) = TcpStream::connect(address) {
         let limit = Some(Duration::from_secs(60));
@@ -69,6 +69,17 @@ fn needed(program: &str) -> Option<()> {
     })
 }
 
+/// The address in the line of Prometheus' log that has it.
+fn listening_address(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("msg=\"Listening on\" address=")?;
+    rest.split_whitespace().next()
+}
+
+/// A query as part of an address.
+fn encoded(query: &str) -> String {
+    query.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
 /// A run that lasts until it is interrupted.
 fn long_run(server: &filermark_server::RunningServer) -> Sweep {
     let sweep = Sweep::on(server).set("RUNTIME", 600);
@@ -91,6 +102,17 @@ fn a_run_offers_its_figures_and_promtool_accepts_them() {
         answer.contains(kind) && answer.ends_with("\n# EOF\n"),
         "{answer}"
     );
+    // Every operation has a response time in one of the buckets, and the last one has them all.
+    let groups = ["lookups", "reads", "writes", "changes"];
+    let of_groups = |sample: &str, le: &str| -> f64 {
+        let name =
+            |group| format!("filermark_response_time_seconds_{sample}{{group=\"{group}\"{le}}}");
+        groups.iter().map(|g| value(&answer, &name(g))).sum()
+    };
+    let operations = value(&answer, "filermark_operations_total");
+    assert_eq!(of_groups("count", ""), operations, "{answer}");
+    assert_eq!(of_groups("bucket", ",le=\"+Inf\""), operations, "{answer}");
+    assert!(of_groups("sum", "") > 0.0, "{answer}");
     for wanted in [
         "filermark_clients_connected 1\n",
         "filermark_load_point 1\n",
@@ -147,27 +169,38 @@ fn prometheus_scrapes_a_run_and_answers_a_query() {
         "global: {{scrape_interval: 1s}}\nscrape_configs:\n  - job_name: fm\n    authorization: {{credentials_file: token}}\n    static_configs: [{{targets: [\"{address}\"]}}]\n"
     );
     sweep.write("prometheus.yml", &config);
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-    let web = free.expect("a free port").to_string();
-    let log = std::fs::File::create(sweep.dir().join("prometheus.log")).expect("a log");
+    let log_path = sweep.dir().join("prometheus.log");
+    let log = std::fs::File::create(&log_path).expect("a log");
     let prometheus = Command::new("prometheus")
         .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data"])
-        .arg(format!("--web.listen-address={web}"))
+        .arg("--web.listen-address=127.0.0.1:0")
         .current_dir(sweep.dir())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)
         .spawn();
     let _prometheus = Running(prometheus.expect("prometheus starts"));
-    let mut last = String::new();
+    // Prometheus takes a free port and logs it.
+    let mut web = String::new();
+    started.wait_until("the address of Prometheus", |_| {
+        std::thread::sleep(Duration::from_millis(100));
+        let log = std::fs::read_to_string(&log_path).unwrap_or_default();
+        let address = log.lines().find_map(listening_address);
+        web = address.unwrap_or_default().to_owned();
+        !web.is_empty()
+    });
     for query in [
-        "/api/v1/query?query=filermark_operations_total%3E0",
-        "/api/v1/query?query=filermark_service_time_seconds_bucket%7Ble=%22%2BInf%22%7D",
+        "filermark_operations_total > 0",
+        "filermark_service_time_seconds_bucket{le=\"+Inf\"} > 0",
+        "histogram_quantile(0.99, sum by (job, le) (rate(filermark_response_time_seconds_bucket[30s]))) > 0",
+        "histogram_quantile(0.5, rate(filermark_response_time_seconds_bucket{group=\"reads\"}[30s])) > 0",
+        "sum by (job, group) (rate(filermark_response_time_seconds_sum[30s])) > 0",
     ] {
+        let path = format!("/api/v1/query?query={}", encoded(query));
         started.wait_until(&format!("an answer to {query}"), |_| {
             std::thread::sleep(Duration::from_millis(100));
-            last = ask(&web, query, "");
-            last.contains("\"status\":\"success\"") && last.contains("\"job\":\"fm\"")
+            let answer = ask(&web, &path, "");
+            answer.contains("\"status\":\"success\"") && answer.contains("\"job\":\"fm\"")
         });
     }
     started.signal(Signal::INT);

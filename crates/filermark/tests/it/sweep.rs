@@ -253,7 +253,7 @@ impl Sweep {
         command.args(&line[1..]).arg(self.command);
         if !matches!(
             self.command,
-            "serve" | "clock" | "demo" | "report" | "netmist" | "watch"
+            "serve" | "clock" | "demo" | "report" | "netmist" | "quick" | "watch"
         ) {
             command.args(["-s", &self.suffix]);
             for (name, value) in &self.options {

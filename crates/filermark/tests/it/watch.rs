@@ -1,9 +1,11 @@
-//! `watch`: follows a run by the file of its events.
+//! `watch`: follows a run by the file of its events, or by its port.
 
 use crate::load_guard::beside_others;
+use crate::metrics::ask;
 use crate::report_browser::{POLICY, assert_fine};
 use crate::second_client::serve;
-use crate::sweep::Sweep;
+use crate::sweep::{Started, Sweep};
+use crate::terminal::Terminal;
 use filermark_server::ServerOptions;
 use filermark_testbed::{Browser, Scheme, available};
 use rustix::process::Signal;
@@ -60,12 +62,144 @@ fn watch_of_a_complete_run_prints_the_results_of_its_load_points() {
     assert!(ended.stderr.contains("\ncomplete, "), "{}", ended.stderr);
 }
 
+/// A run that offers its events at a port, and the port.
+fn offered(run: &Sweep) -> (Started, String) {
+    let mut started = run.start();
+    started.wait_for("/metrics\n");
+    let text = started.stderr();
+    let url = text.lines().find_map(|l| l.strip_prefix("metrics: "));
+    let url = url.and_then(|l| l.strip_suffix("/metrics"));
+    let (_, port) = url.and_then(|l| l.rsplit_once(':')).expect("an address");
+    let port = port.to_owned();
+    (started, port)
+}
+
+fn attach(port: &str) -> Sweep {
+    Sweep::bare().command("watch").arg("--attach").arg(port)
+}
+
+#[test]
+fn watch_attaches_to_a_run_by_its_port() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let run = Sweep::on(&server).set("RUNTIME", 600);
+    let (mut started, port) = offered(&run.arg("--metrics").arg("0"));
+    started.wait_for("] 100 op/s RUN");
+    // It begins late: what was before is shown, too.
+    let mut watching = attach(&port).start();
+    watching.wait_for("[1/1] 100 op/s INIT\n");
+    watching.wait_for("[1/1] 100 op/s RUN\n");
+    // Another one, by the address, is interrupted; the run goes on.
+    let url = format!("http://127.0.0.1:{port}");
+    let mut other = Sweep::bare().command("watch").arg(url).start();
+    other.wait_for("] 100 op/s RUN");
+    other.signal(Signal::INT);
+    assert_eq!(other.wait().code, 130);
+    assert!(!started.has_ended());
+    let mut page = attach(&port).arg("--web").start();
+    page.wait_for("page: http://");
+    let text = page.stderr();
+    let address = text.lines().find_map(|l| l.strip_prefix("page: http://"));
+    let address = address
+        .expect("an address")
+        .trim_end_matches('/')
+        .to_owned();
+    page.wait_until("the page follows", |_| {
+        ask(&address, "/state.json", "").contains("\"status\":\"RUN of load point 1\"")
+    });
+    started.signal(Signal::INT);
+    assert_eq!(started.wait().code, 130);
+    page.wait_for("the page stays at http://");
+    assert!(ask(&address, "/state.json", "").contains("\"is_over\":true"));
+    page.signal(Signal::INT);
+    assert_eq!(page.wait().code, 0);
+    let ended = watching.wait();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    for wanted in ["FAILED: the run was interrupted", "\ninterrupted"] {
+        assert!(ended.stderr.contains(wanted), "{wanted}: {}", ended.stderr);
+    }
+    let late = attach(&port).fail(1);
+    late.assert_sentence(&["cannot be read", "--metrics", &port]);
+}
+
+#[test]
+fn watch_on_a_terminal_follows_all_parts_of_quick() {
+    let _turn = beside_others();
+    let quick = Sweep::bare().command("quick");
+    std::fs::create_dir(quick.dir().join("data")).expect("a directory");
+    let (started, port) = offered(&quick.args("data 12s --metrics 0"));
+    let mut terminal = Terminal::start(&attach(&port), 80, &[]);
+    assert!(terminal.wait().success(), "{:#?}", terminal.lines());
+    let lines = terminal.lines();
+    let count = |front: &str| lines.iter().filter(|l| l.starts_with(front)).count();
+    for part in ["METADATA", "RANDOM", "SEQUENTIAL", "MIX"] {
+        assert_eq!(count(&format!("QUICK_{part} quick-")), 1, "{lines:#?}");
+    }
+    assert_eq!(count("complete, "), 4, "{lines:#?}");
+    assert_eq!(terminal.cursor_column(), 0);
+    let ended = started.wait();
+    assert!(matches!(ended.code, 0 | 4), "{}", ended.stderr);
+}
+
+#[test]
+fn watch_reports_a_run_that_was_killed() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let run = Sweep::on(&server).set("RUNTIME", 600);
+    let (started, port) = offered(&run.arg("--metrics").arg("0"));
+    let mut watching = attach(&port).start();
+    watching.wait_for("] 100 op/s RUN");
+    started.signal(Signal::KILL);
+    let ended = watching.wait();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.assert_sentence(&[&port, "ends before the end of the run"]);
+    started.wait();
+}
+
+#[test]
+fn watch_needs_the_token_of_the_run() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let run = Sweep::on(&server).set("RUNTIME", 600);
+    let token = "0123456789abcdef0123456789abcdef";
+    let run = run.env("FILERMARK_METRICS_TOKEN", token);
+    let (started, port) = offered(&run.arg("--metrics").arg("0"));
+    let refused = attach(&port).fail(1);
+    refused.assert_sentence(&[
+        "a token is needed",
+        "--metrics-token-file",
+        "FILERMARK_METRICS_TOKEN",
+    ]);
+    let with = attach(&port);
+    with.write("token", token);
+    let mut watching = with.args("--metrics-token-file token").start();
+    watching.wait_for("] 100 op/s RUN");
+    started.signal(Signal::INT);
+    assert_eq!(started.wait().code, 130);
+    assert_eq!(watching.wait().code, 0);
+    // Of a file no token is needed.
+    let useless = Sweep::bare()
+        .command("watch")
+        .args("--metrics-token-file token events");
+    useless
+        .fail(2)
+        .assert_sentence(&["--metrics-token-file", "--attach"]);
+    let port = attach("0").fail(2).stderr;
+    assert!(port.contains("--attach") && port.contains("9464"), "{port}");
+    let secure = Sweep::bare().command("watch").arg("https://prime:9464");
+    secure
+        .fail(2)
+        .assert_sentence(&["https://prime:9464", "http://127.0.0.1:9464"]);
+}
+
 #[test]
 fn watch_refuses_other_files() {
     let sweep = Sweep::bare().command("watch");
     sweep.write("rc", "LOAD=100\n");
     let refused = sweep.clone().arg("rc").fail(2);
     refused.assert_sentence(&["rc", "line 1", "run_began", "--events"]);
+    let nothing = sweep.clone().fail(2);
+    nothing.assert_sentence(&["no run is named", "--events", "--attach"]);
     let missing = sweep.arg("nowhere").fail(2);
     missing.assert_sentence(&["nowhere", "cannot be read", "--events"]);
 }

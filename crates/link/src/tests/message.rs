@@ -6,6 +6,7 @@ use crate::frame::{Deframer, MAGIC, encode};
 use crate::identity::own_hello;
 use crate::message::*;
 use crate::secure::seal::{Opener, Sealer};
+use filermark_model::op::OpGroup;
 use filermark_model::plan::MountPoint;
 use filermark_model::stats::Interval;
 use filermark_results::record::SpaceChange;
@@ -67,6 +68,13 @@ fn orders() -> Vec<Order> {
     ]
 }
 
+fn second() -> Interval {
+    let mut second = Interval::default();
+    second.responses.count(OpGroup::Reads, 150_000);
+    second.responses.count(OpGroup::Changes, u64::MAX);
+    second
+}
+
 fn reports() -> Vec<Report> {
     let tasks = TaskTotals {
         task_count: 3,
@@ -103,7 +111,7 @@ fn reports() -> Vec<Report> {
             sentence: "g".into(),
         },
         Report::Second {
-            interval: Interval::default(),
+            interval: Box::new(second()),
         },
         Report::Heartbeat(AgentHeartbeat {
             phase: Phase::Run,

@@ -237,7 +237,7 @@ impl SimState {
             if self.reports_seconds() {
                 return None;
             }
-            let interval = Interval::default();
+            let interval = Box::<Interval>::default();
             self.report(at, &Report::Second { interval });
             return None;
         }
@@ -370,6 +370,7 @@ impl SimState {
                 response_sum_ns: success_count * (mean_ns + self.rng.below(2_000)),
                 ..Interval::default()
             };
+            let interval = Box::new(interval);
             self.report(at, &Report::Second { interval });
         }
         self.hosts[at].reported_seconds = passed;

@@ -65,6 +65,7 @@ impl SimState {
                             success_count: u64::MAX,
                             ..Interval::default()
                         };
+                        let interval = Box::new(interval);
                         self.report(at, &Report::Second { interval });
                     }
                     let (task_count, bytes) = (u64::MAX, u64::MAX);
