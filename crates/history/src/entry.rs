@@ -97,7 +97,7 @@ impl Entry {
 }
 
 /// The identity of a run: `STARTED/SUFFIX`.
-pub(crate) fn run_id(record: &RunRecord) -> String {
+pub fn run_id(record: &RunRecord) -> String {
     format!("{}/{}", record.run.started, record.run.suffix)
 }
 

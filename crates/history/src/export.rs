@@ -8,13 +8,13 @@ use crate::entry::run_id;
 use filermark_model::op::Op;
 use filermark_model::{Latency, PointStats};
 use filermark_results::assertion::percentile_ms;
-use filermark_results::csv::field;
+use filermark_results::csv::{field, response_at_least};
 use filermark_results::figures::Throughput;
 use filermark_results::{PointRecord, RunRecord};
 use serde_json::{Map, Value};
 
 /// Columns that every line begins with.
-const RUN_COLUMNS: [&str; 9] = [
+const RUN_COLUMNS: [&str; 10] = [
     "run_id",
     "suffix",
     "started",
@@ -24,6 +24,7 @@ const RUN_COLUMNS: [&str; 9] = [
     "requested_ops_per_sec",
     "requested_units",
     "point_verdict",
+    "response_at_least",
 ];
 /// Columns of the long form after them.
 const LONG_COLUMNS: [&str; 4] = ["op", "second", "figure", "value"];
@@ -136,10 +137,13 @@ pub fn json_lines(record: &RunRecord, shape: Shape) -> String {
 fn front(record: &RunRecord, point: &PointRecord) -> Vec<(String, Value)> {
     let run = &record.run;
     let is_composite = run.plan.benchmark.composite().is_some();
-    let units = is_composite.then_some(point.load.units);
-    // LOAD=max: no rate is requested.
+    // LOAD=max: no rate is requested, and the units are procs.
     let requested = Some(point.load.requested.0).filter(|rate| *rate > 0.0);
-    let values: [Value; 9] = [
+    let units = Some(point.load.units).filter(|_| is_composite && requested.is_some());
+    let bounds = point
+        .measured()
+        .map(|stats| response_at_least(&stats.response()));
+    let values: [Value; 10] = [
         run_id(record).into(),
         run.suffix.clone().into(),
         run.started.to_string().into(),
@@ -149,6 +153,7 @@ fn front(record: &RunRecord, point: &PointRecord) -> Vec<(String, Value)> {
         requested.into(),
         units.into(),
         point.word().into(),
+        bounds.filter(|names| !names.is_empty()).into(),
     ];
     let names = RUN_COLUMNS.iter().map(|name| (*name).to_owned());
     names.zip(values).collect()
@@ -290,12 +295,12 @@ mod tests {
             let at = |name: &str| wide[0].iter().position(|c| c == name).expect("a column");
             let total: f64 = long
                 .iter()
-                .filter(|row| !row[9].is_empty() && row[11] == "success_count" && row[5] == "1")
-                .map(|row| row[12].parse::<f64>().expect("a number"))
+                .filter(|row| !row[10].is_empty() && row[12] == "success_count" && row[5] == "1")
+                .map(|row| row[13].parse::<f64>().expect("a number"))
                 .sum();
             let count: f64 = wide[1][at("success_count")].parse().expect("a number");
             assert_eq!(total, count);
-            assert!(long.iter().any(|row| row[10] == "0"), "seconds are in it");
+            assert!(long.iter().any(|row| row[11] == "0"), "seconds are in it");
         }
     }
 
@@ -310,8 +315,60 @@ mod tests {
                 crate::entry::check_schema(schema, &value);
             }
         }
-        let wide = json_lines(&record, Shape::Wide);
-        assert_eq!(wide.lines().count(), record.points.len());
+        let json = json_lines(&record, Shape::Wide);
+        let json: Vec<Value> = json
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        let table = rows(&(head(Shape::Wide) + &lines(&record, Shape::Wide)));
+        assert_eq!(json.len(), record.points.len());
+        for (line, row) in json.iter().zip(&table[1..]) {
+            for (name, cell) in table[0].iter().zip(row) {
+                match (&line[name], cell.parse::<f64>()) {
+                    (Value::Null, _) => assert_eq!(cell, "", "{name}"),
+                    (Value::Number(n), Ok(cell)) => {
+                        let n = n.as_f64().expect("a number");
+                        assert!((n - cell).abs() <= 1e-6, "{name}: {n} and {cell}");
+                    }
+                    (Value::String(text), _) => assert_eq!(cell, text, "{name}"),
+                    (other, _) => panic!("{name}: {other} and {cell}"),
+                }
+            }
+        }
+    }
+
+    /// A figure that depends on operations which were not seen to end is a lower bound.
+    #[test]
+    fn lower_bounds_are_named_and_units_without_a_rate_are_left_out() {
+        let mut record = testing::record();
+        let point = record
+            .points
+            .iter_mut()
+            .find(|p| p.measured().is_some())
+            .expect("a measured one");
+        let stats = point.stats.as_mut().expect("figures");
+        let op = stats.ops.iter_mut().find(|op| op.success_count > 0);
+        let op = op.expect("an operation");
+        for _ in 0..op.success_count {
+            op.response
+                .record_at_least(filermark_model::Nanos(9_000_000_000));
+        }
+        let number = point.load.number;
+        let row = |text: &str| {
+            let lines = text
+                .lines()
+                .map(|line| serde_json::from_str(line).expect("JSON"));
+            lines
+                .map(|line: Value| line)
+                .find(|line| line["point"] == number)
+        };
+        let line = row(&json_lines(&record, Shape::Wide)).expect("its line");
+        assert_eq!(line["response_at_least"], "mean p99", "{line}");
+        let mut record = testing::composite::composite_record();
+        for point in &mut record.points {
+            point.load.requested.0 = 0.0;
+        }
+        assert!(!json_lines(&record, Shape::Wide).contains("requested"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod tags;
 mod trend;
 
 pub use change_points::{ChangePoint, change_points};
-pub use entry::Entry;
+pub use entry::{Entry, run_id};
 pub use filter::{Filter, parse_day};
 pub use find::{Found, RECORD_ENDING, find};
 pub use list::{entry_json, list_text};

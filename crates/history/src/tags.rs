@@ -94,8 +94,9 @@ impl TagFile {
 
     /// The tags of a record of this directory.
     pub fn of(&self, record: &Path) -> Tags {
-        let name = record.file_name().unwrap_or_default().to_string_lossy();
-        self.records.get(&*name).cloned().unwrap_or_default()
+        let name = name_of(record).ok();
+        let tags = name.and_then(|name| self.records.get(name));
+        tags.cloned().unwrap_or_default()
     }
 
     /// Adds and removes tags of a record, and sets its note; an empty note removes it.
@@ -108,7 +109,7 @@ impl TagFile {
         changes: &[String],
         note: Option<&str>,
     ) -> Result<(), TagError> {
-        let name = record.file_name().unwrap_or_default().to_string_lossy();
+        let name = name_of(record)?;
         let mut tags = self.of(record);
         for change in changes {
             match change.strip_prefix('-') {
@@ -133,8 +134,8 @@ impl TagFile {
             tags.note = Some(note).filter(|n| !n.is_empty());
         }
         match tags == Tags::default() {
-            true => drop(self.records.remove(&*name)),
-            false => drop(self.records.insert(name.into_owned(), tags)),
+            true => drop(self.records.remove(name)),
+            false => drop(self.records.insert(name.to_owned(), tags)),
         }
         Ok(())
     }
@@ -144,6 +145,17 @@ impl TagFile {
         // Strings and maps with text keys always become JSON.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
+}
+
+/// The name by which a record has its tags.
+fn name_of(record: &Path) -> Result<&str, TagError> {
+    let name = record.file_name().unwrap_or_default();
+    name.to_str().ok_or_else(|| {
+        TagError::Word(format!(
+            "{}: a name that is not UTF-8 cannot have tags; rename the record",
+            record.display()
+        ))
+    })
 }
 
 /// A tag: letters, digits and `._:/=`, also `-` inside.

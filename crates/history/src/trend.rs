@@ -72,6 +72,7 @@ pub struct Trend {
 /// What a trend needs of a run, so that one record at a time is in memory.
 #[derive(Clone, Debug)]
 pub struct TrendRun {
+    what: PointFigure,
     header: RunHeader,
     entry: Entry,
     value: Result<f64, String>,
@@ -81,6 +82,7 @@ impl TrendRun {
     /// The figure of a run.
     pub fn of(what: PointFigure, entry: &Entry, record: &RunRecord) -> Self {
         Self {
+            what,
             header: record.run.clone(),
             entry: entry.clone(),
             value: match entry.is_valid {
@@ -88,6 +90,18 @@ impl TrendRun {
                 false => Err("the run is INVALID".to_owned()),
             },
         }
+    }
+}
+
+impl TrendRun {
+    /// What it did. The load points that follow a search are its result, unless the figure is of
+    /// one of them.
+    fn work(&self) -> RunHeader {
+        let mut header = self.header.clone();
+        if header.plan.search.is_some() && self.what.point.is_none() {
+            header.plan.points.clear();
+        }
+        header
     }
 }
 
@@ -140,7 +154,8 @@ fn other_than(newest: &TrendRun, run: &TrendRun) -> Option<String> {
         let target = run.entry.targets.first().map_or("none", String::as_str);
         return Some(format!("another target than the newest run: {target}"));
     }
-    let (verdict, _, fields) = work(&newest.header, &run.header);
+    let (newest, run) = (newest.work(), run.work());
+    let (verdict, _, fields) = work(&newest, &run);
     (verdict == Work::Different).then(|| {
         let names: Vec<&str> = fields.iter().take(3).map(|f| &*f.name).collect();
         format!("other work than the newest run: {}", names.join(", "))

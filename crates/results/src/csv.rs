@@ -73,8 +73,8 @@ fn figures(out: &mut String, point: &PointRecord) {
     );
 }
 
-/// The names of the two figures, where they are lower bounds.
-fn response_at_least(response: &Latency) -> String {
+/// The names of mean and 99th percentile of the response time, where they are lower bounds.
+pub fn response_at_least(response: &Latency) -> String {
     let names = response.at_least_names().into_iter();
     let shown = names.filter(|name| matches!(*name, "mean" | "p99"));
     shown.collect::<Vec<_>>().join(" ")

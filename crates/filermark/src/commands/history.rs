@@ -12,10 +12,11 @@ use filermark_cli_kit::files::{refuse_inputs, write_whole};
 use filermark_cli_kit::view::print_stderr_line;
 use filermark_history::export::{Shape, head, json_lines, lines};
 use filermark_history::{
-    Entry, TAG_FILE, TagFile, Tags, TrendRun, entry_json, find, list_text, trend, trend_csv,
-    trend_json, trend_text,
+    Entry, RECORD_ENDING, TAG_FILE, TagError, TagFile, Tags, TrendRun, entry_json, find, list_text,
+    run_id, trend, trend_csv, trend_json, trend_text,
 };
 use filermark_model::assertion::PointFigure;
+use filermark_model::units::counted;
 use filermark_results::{RunRecord, read_record};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -29,14 +30,19 @@ const CHANGED: u8 = 3;
 /// command takes from a record: only one of them is in memory at a time.
 struct Selection<T> {
     runs: Vec<(Entry, T)>,
+    /// All records that were found, also those that were not selected.
+    found: Vec<PathBuf>,
     is_whole: bool,
 }
+
+/// So many copies of runs are named.
+const COPIES_MAX: usize = 5;
 
 impl<T> Selection<T> {
     /// Reads them one by one; what cannot be read is named on stderr.
     fn of(
         args: &RecordsArgs,
-        take: impl Fn(&Entry, &RunRecord) -> T,
+        take: impl Fn(&Path, &Entry, &RunRecord) -> T,
     ) -> Result<Self, CommandError> {
         for place in &args.places {
             if !place.exists() {
@@ -52,13 +58,25 @@ impl<T> Selection<T> {
         let mut is_whole = found.problems.is_empty();
         let mut tags = TagReader::default();
         let filter = args.filter();
+        let mut copies = Copies::default();
         let mut runs = Vec::new();
         for path in &found.records {
             match read_record(path) {
+                Ok(record) if copies.is_one(path, &record) => {}
                 Ok(record) => {
-                    let entry = Entry::of(path, &record, tags.of(path)?);
+                    let tags = match tags.of(path) {
+                        // Without its tags a record cannot be chosen by them.
+                        Err(e) if !args.tags.is_empty() => return Err(CommandError::of(e)),
+                        Err(e) => {
+                            tags.leave_out(path, &e);
+                            is_whole = false;
+                            Tags::default()
+                        }
+                        Ok(tags) => tags,
+                    };
+                    let entry = Entry::of(path, &record, tags);
                     if filter.holds(&entry) {
-                        let taken = take(&entry, &record);
+                        let taken = take(path, &entry, &record);
                         runs.push((entry, taken));
                     }
                 }
@@ -68,12 +86,17 @@ impl<T> Selection<T> {
                 }
             }
         }
+        copies.print();
         runs.sort_by(|(a, _), (b, _)| (a.started, &a.record).cmp(&(b.started, &b.record)));
         let surplus = runs
             .len()
             .saturating_sub(args.last.unwrap_or(u32::MAX) as usize);
         runs.drain(..surplus);
-        Ok(Self { runs, is_whole })
+        Ok(Self {
+            runs,
+            found: found.records,
+            is_whole,
+        })
     }
 
     /// Exit code 1 where a record could not be read.
@@ -82,21 +105,64 @@ impl<T> Selection<T> {
     }
 }
 
+/// Records of a run that was seen already: copies, links and other paths of one file. A run
+/// counts once.
+#[derive(Default)]
+struct Copies {
+    seen: BTreeMap<(String, String), PathBuf>,
+    count: usize,
+}
+
+impl Copies {
+    /// Whether it is one; the first ones are named on stderr.
+    fn is_one(&mut self, path: &Path, record: &RunRecord) -> bool {
+        let run = (run_id(record), record.run.fingerprint.clone());
+        let Some(first) = self.seen.get(&run) else {
+            self.seen.insert(run, path.to_owned());
+            return false;
+        };
+        self.count += 1;
+        if self.count <= COPIES_MAX {
+            print_stderr_line(format!(
+                "{}: the same run as {}: it counts once",
+                path.display(),
+                first.display()
+            ));
+        }
+        true
+    }
+
+    fn print(&self) {
+        if self.count > COPIES_MAX {
+            let more = counted((self.count - COPIES_MAX) as u64, "more record");
+            print_stderr_line(format!("{more} of runs that were found before"));
+        }
+    }
+}
+
 /// The tags of each directory, read once.
 #[derive(Default)]
 struct TagReader(BTreeMap<PathBuf, TagFile>);
 
 impl TagReader {
-    fn of(&mut self, record: &Path) -> Result<Tags, CommandError> {
+    fn of(&mut self, record: &Path) -> Result<Tags, TagError> {
         let dir = directory(record);
         if !self.0.contains_key(&dir) {
-            let file = TagFile::read(&dir).map_err(CommandError::of)?;
+            let file = TagFile::read(&dir)?;
             self.0.insert(dir.clone(), file);
         }
         Ok(self
             .0
             .get(&dir)
             .map_or_else(Tags::default, |file| file.of(record)))
+    }
+}
+
+impl TagReader {
+    /// Uses no tags for the directory of a record, and says so once.
+    fn leave_out(&mut self, record: &Path, why: &TagError) {
+        self.0.insert(directory(record), TagFile::default());
+        print_stderr_line(format!("{why}: its records are used without tags"));
     }
 }
 
@@ -107,7 +173,7 @@ fn directory(record: &Path) -> PathBuf {
 
 /// Lists runs.
 pub fn list(args: &ListRunsArgs) -> CommandResult {
-    let selection = Selection::of(&args.records, |_, _| ())?;
+    let selection = Selection::of(&args.records, |_, _, _| ())?;
     let code = selection.code();
     let entries: Vec<Entry> = selection
         .runs
@@ -130,7 +196,7 @@ pub fn list(args: &ListRunsArgs) -> CommandResult {
 pub fn show(args: &ShowRunArgs) -> CommandResult {
     let path = &args.record;
     let record = read_record(path).map_err(|e| refused(path, &RECORDS, e))?;
-    let tags = TagReader::default().of(path)?;
+    let tags = TagReader::default().of(path).map_err(CommandError::of)?;
     if args.output.json {
         let mut summary = filermark_report::json_summary(&record);
         summary["tags"] = tags.tags.iter().cloned().collect();
@@ -162,6 +228,8 @@ pub fn tag(args: &TagArgs) -> CommandResult {
         read_record(record).map_err(|e| refused(record, &RECORDS, e))?;
         by_dir.entry(directory(record)).or_default().push(record);
     }
+    // All files are read before one is written.
+    let mut files = Vec::new();
     for (dir, records) in by_dir {
         let failed = |e: std::io::Error| {
             CommandError::Failed(format!("{}: cannot be locked: {e}", dir.display()))
@@ -173,8 +241,10 @@ pub fn tag(args: &TagArgs) -> CommandResult {
             let changed = file.change(record, &changes, args.note.as_deref());
             changed.map_err(|e| CommandError::Usage(vec![e.to_string()]))?;
         }
-        let text = file.text();
-        write_whole(&dir.join(TAG_FILE), text.as_bytes()).map_err(CommandError::Failed)?;
+        files.push((lock, dir.join(TAG_FILE), file.text()));
+    }
+    for (_lock, path, text) in &files {
+        write_whole(path, text.as_bytes()).map_err(CommandError::Failed)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -183,9 +253,10 @@ pub fn tag(args: &TagArgs) -> CommandResult {
 pub fn trend_over_runs(args: &TrendArgs) -> CommandResult {
     let what = PointFigure::parse(&args.figure, false)
         .map_err(|why| CommandError::Usage(vec![format!("--figure: {why}")]))?;
-    let take = |entry: &Entry, record: &RunRecord| TrendRun::of(what, entry, record);
+    let take = |_: &Path, entry: &Entry, record: &RunRecord| TrendRun::of(what, entry, record);
     let selection = Selection::of(&args.records, take)?;
     let code = selection.code();
+    let newest = selection.runs.last().map(|(entry, _)| entry.record.clone());
     let runs = selection.runs.into_iter().map(|(_, run)| run).collect();
     let trend = trend(what.figure, &args.figure, runs);
     for left_out in &trend.left_out {
@@ -200,23 +271,24 @@ pub fn trend_over_runs(args: &TrendArgs) -> CommandResult {
         TrendFormat::Text if trend.points.is_empty() => print_stderr_line("no run has the figure"),
         TrendFormat::Text => stdout::print(&trend_text(&trend)),
     }
-    if args.fail_on_change && !trend.changes.is_empty() {
-        return Ok(ExitCode::from(CHANGED));
+    match args.fail_on_change {
+        true if !trend.changes.is_empty() => Ok(ExitCode::from(CHANGED)),
+        // The newest run is what the check is about.
+        true => match trend.points.last().map(|point| &point.record) == newest.as_ref() {
+            true if newest.is_some() => Ok(code),
+            _ => Err(CommandError::Failed(
+                "--fail-on-change: the newest run has no figure that can be compared".into(),
+            )),
+        },
+        false => Ok(code),
     }
-    Ok(code)
 }
 
 /// Writes the load points of runs as a table, in the order of their start. A record is read again
-/// when its turn comes: the tables of all of them may be larger than the memory.
+/// when its turn comes: on stdout the tables may be larger than the memory.
 pub fn export(args: &ExportRunsArgs) -> CommandResult {
-    let selection = Selection::of(&args.records, |_, _| ())?;
-    let paths = || {
-        selection
-            .runs
-            .iter()
-            .map(|(entry, ())| Path::new(&entry.record))
-    };
-    refuse_inputs(&args.output, &paths().collect::<Vec<_>>())?;
+    let selection = Selection::of(&args.records, |path, _, _| path.to_owned())?;
+    refuse_output(&args.output, &selection.found)?;
     let shape = match args.long {
         true => Shape::Long,
         false => Shape::Wide,
@@ -226,7 +298,7 @@ pub fn export(args: &ExportRunsArgs) -> CommandResult {
         ExportFormat::Csv => head(shape),
         ExportFormat::Jsonl => String::new(),
     };
-    for path in paths() {
+    for (_, path) in &selection.runs {
         let record = read_record(path).map_err(CommandError::of)?;
         text += &match args.format {
             ExportFormat::Csv => lines(&record, shape),
@@ -241,4 +313,20 @@ pub fn export(args: &ExportRunsArgs) -> CommandResult {
         false => write_whole(&args.output, text.as_bytes()).map_err(CommandError::Failed)?,
     }
     Ok(selection.code())
+}
+
+/// Refuses to write over a record, selected or not, and over a file of tags.
+fn refuse_output(output: &Path, found: &[PathBuf]) -> Result<(), CommandError> {
+    refuse_inputs(
+        output,
+        &found.iter().map(PathBuf::as_path).collect::<Vec<_>>(),
+    )?;
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    match name == TAG_FILE || name.ends_with(RECORD_ENDING) {
+        true => Err(CommandError::Usage(vec![format!(
+            "{}: this is the name of a record or of a file of tags; give another name",
+            output.display()
+        )])),
+        false => Ok(()),
+    }
 }

@@ -157,7 +157,7 @@ fn load_points_of_all_runs_are_in_one_table() {
     stdout(&dir, &["export", "--long", "-o", "long.csv", "--last", "1"]);
     let long = std::fs::read_to_string(dir.path().join("long.csv")).expect("the table");
     let heads: Vec<&str> = long.lines().next().expect("a heading").split(',').collect();
-    assert_eq!(heads[9..], ["op", "second", "figure", "value"]);
+    assert_eq!(heads[10..], ["op", "second", "figure", "value"]);
     assert!(
         long.lines().skip(1).all(|line| line.contains("/r9,r9,")),
         "{heads:?}"
@@ -168,8 +168,64 @@ fn load_points_of_all_runs_are_in_one_table() {
     ));
     assert_eq!(lines.len(), 5);
     assert!(lines[0]["service_ms_p99"].is_number(), "{}", lines[0]);
-    let own = filermark(&dir, &["export", "-o", "result/r0.run.jsonl"]);
-    assert_eq!(own.status.code(), Some(2), "a record is never overwritten");
+}
+
+/// Neither a record, selected or not, nor a file of tags is overwritten.
+#[test]
+fn an_export_is_never_written_over_a_record() {
+    let dir = records();
+    stdout(&dir, &["tag", "result/r3.run.jsonl", "--add", "kept"]);
+    let selected = ["export", "--last", "1", "-o"];
+    for name in [
+        "r0.run.jsonl",
+        "r9.run.jsonl",
+        "filermark-tags.json",
+        "new.run.jsonl",
+    ] {
+        let path = format!("result/{name}");
+        let before = std::fs::read(dir.path().join(&path)).ok();
+        let output = filermark(&dir, &[&selected[..], &[&path]].concat());
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert_eq!(std::fs::read(dir.path().join(&path)).ok(), before, "{name}");
+    }
+}
+
+/// Copies of records count once: a series of equal figures would show changes between them.
+#[test]
+fn a_run_counts_once_however_often_its_record_is_found() {
+    let dir = records();
+    let backup = dir.path().join("result/backup");
+    std::fs::create_dir(&backup).expect("a directory");
+    for number in 0..10 {
+        let name = format!("r{number}.run.jsonl");
+        std::fs::copy(dir.path().join("result").join(&name), backup.join(&name)).expect("a copy");
+    }
+    let output = filermark(
+        &dir,
+        &[
+            "trend", "--figure", "mean@2", "-f", "json", "result", "./result",
+        ],
+    );
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["points"].as_array().map(Vec::len), Some(10));
+    assert_eq!(json["changes"].as_array().map(Vec::len), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr.contains("the same run as "), "{stderr}");
+    assert!(
+        stderr.contains("more records of runs that were found"),
+        "{stderr}"
+    );
+}
+
+/// A check of nothing does not succeed.
+#[test]
+fn a_trend_that_judges_nothing_fails_the_check() {
+    let dir = records();
+    for args in [["--figure", "p99@77"], ["--target", "nosuch"]] {
+        let args = [&["trend", "--fail-on-change"][..], &args[..]].concat();
+        let output = filermark(&dir, &args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+    }
 }
 
 #[test]
@@ -194,4 +250,10 @@ fn what_is_no_record_is_named_and_the_others_are_listed() {
         stderr.contains("filermark-tags.json: not a file of tags"),
         "{stderr}"
     );
+    assert_eq!(tags.status.code(), Some(1));
+    let table = String::from_utf8_lossy(&tags.stdout).into_owned();
+    assert_eq!(table.lines().count(), 11, "the records are listed: {table}");
+    let by_tag = filermark(&dir, &["list", "--tag", "x"]);
+    assert_eq!(by_tag.status.code(), Some(1));
+    assert!(by_tag.stdout.is_empty());
 }
