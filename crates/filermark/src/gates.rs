@@ -4,8 +4,9 @@ use crate::cli::{FailOnResult, GateArgs};
 use crate::refused::refused as refused_file;
 use filermark_archive::kind::RECORDS;
 use filermark_cli_kit::exit::CommandError;
-use filermark_cli_kit::files::write_whole;
+use filermark_cli_kit::files::{refuse_inputs, write_whole};
 use filermark_cli_kit::view::print_stderr_line;
+use filermark_history::RECORD_ENDING;
 use filermark_model::plan::RunPlan;
 use filermark_report::{Gate, junit};
 use filermark_results::RunRecord;
@@ -13,6 +14,22 @@ use filermark_results::assertion::check;
 use filermark_results::compare::deviation::other_work;
 use filermark_results::compare::{CompareError, FieldChange, Group, Options, Overall, compare};
 use std::path::Path;
+
+/// Removes an older JUnit file.
+fn clear_junit(junit: &Path, inputs: &[&Path]) -> Result<(), CommandError> {
+    refuse_inputs(junit, inputs)?;
+    let place = junit.display();
+    if junit.to_string_lossy().ends_with(RECORD_ENDING) {
+        let why = format!("--junit: {place}: this is the name of a record; give another name");
+        return Err(CommandError::Usage(vec![why]));
+    }
+    match junit.is_file().then(|| std::fs::remove_file(junit)) {
+        Some(Err(e)) => Err(CommandError::Failed(format!(
+            "--junit: {place}: the older file cannot be removed: {e}"
+        ))),
+        _ => Ok(()),
+    }
+}
 
 /// A gate has failed.
 pub const FAILED: u8 = 3;
@@ -27,24 +44,30 @@ pub struct Gates<'a> {
 }
 
 impl<'a> Gates<'a> {
-    /// Reads the baseline.
+    /// Reads the baseline, and removes an older JUnit file, which would be taken for that of this
+    /// run if it fails early. `inputs`: files that are read.
     ///
     /// # Errors
-    /// It cannot be read, or the directory of the JUnit file does not exist.
-    pub fn open(args: &'a GateArgs) -> Result<Self, CommandError> {
+    /// It cannot be read, the directory of the JUnit file does not exist, or it would be written
+    /// over an input or a record.
+    pub fn open(args: &'a GateArgs, inputs: &[&Path]) -> Result<Self, CommandError> {
         let read = |path| {
             filermark_results::read_record(path).map_err(|e| refused_file(path, &RECORDS, e))
         };
         let baseline = args.baseline.as_deref().map(read).transpose()?;
         // After a long run it would be too late to find that there is no such directory.
         let folder = args.junit.as_deref().and_then(Path::parent);
-        match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
-            Some(folder) => Err(CommandError::Usage(vec![format!(
+        if let Some(folder) = folder.filter(|f| !f.as_os_str().is_empty() && !f.is_dir()) {
+            return Err(CommandError::Usage(vec![format!(
                 "--junit: {}: there is no such directory; make it first",
                 folder.display()
-            )])),
-            None => Ok(Self { args, baseline }),
+            )]));
         }
+        if let Some(junit) = &args.junit {
+            let inputs = inputs.iter().copied().chain(args.baseline.as_deref());
+            clear_junit(junit, &inputs.collect::<Vec<_>>())?;
+        }
+        Ok(Self { args, baseline })
     }
 
     /// Refuses a run whose plan is other work than the baseline, before anything is made.

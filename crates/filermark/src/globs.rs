@@ -29,8 +29,9 @@ pub fn expanded(given: &Path) -> Result<Vec<PathBuf>, String> {
     let shown = given.display();
     let matching = glob_with(&text, OPTIONS)
         .map_err(|e| format!("{shown}: not a pattern: {e}; the characters are * ? [a-c]"))?;
-    // A directory that cannot be read has no files.
-    let mut found: Vec<PathBuf> = matching.flatten().take(FILES_MAX + 1).collect();
+    // A directory that cannot be read has no files. A read of a pipe could wait without end.
+    let files = matching.flatten().filter(|path| path.is_file());
+    let mut found: Vec<PathBuf> = files.take(FILES_MAX + 1).collect();
     found.sort();
     match found.len() {
         0 => Err(format!(

@@ -73,8 +73,11 @@ pub fn figure_of(what: PointFigure, record: &RunRecord) -> Result<(f64, Option<u
         }
     };
     let value = value.map(|value| (value, Some(number)));
-    value.ok_or_else(|| {
-        format!("load point {number} has fewer than ten operations above this percentile")
+    value.ok_or_else(|| match what.figure {
+        AssertedFigure::Percentile(_) => {
+            format!("load point {number} has fewer than ten operations above this percentile")
+        }
+        _ => format!("load point {number} has no operation that succeeded"),
     })
 }
 
@@ -121,6 +124,7 @@ fn share_pcnt(successes: u64, errors: u64) -> f64 {
 /// A figure of times; `None`: it is none, or there are too few of them.
 fn time_ms(figure: AssertedFigure, service: &Latency) -> Option<f64> {
     match figure {
+        _ if service.count() == 0 => None,
         AssertedFigure::Mean => Some(service.mean_ns() / 1e6),
         AssertedFigure::Max => Some(service.max_ns() as f64 / 1e6),
         AssertedFigure::Percentile(p) => percentile_ms(service, p),

@@ -17,12 +17,13 @@ Examples:
   filermark quick '\\\\nas\\share' -o USERNAME=me -o PASSWORD_FILE=pw
 
 The parts make operations as fast as the target answers. The file set takes at most
-5 % of the free space and is removed at the end, also after Ctrl-C.")]
+5 % of the free space (the first part over NFS or SMB: 16 MiB) and is removed at the
+end, also after Ctrl-C.")]
 pub struct QuickArgs {
     /// A directory, host:/export, nfs://host/export, \\host\share or smb://host/share
     #[arg(value_name = "TARGET")]
     pub target: String,
-    /// How long it takes in all: 30s, 2m [default: 60s]
+    /// About how long it takes: 30s, 2m; slow targets take longer [default: 60s]
     #[arg(value_name = "TIME", value_parser = parse_time, default_value = "60s", hide_default_value = true)]
     pub time: Duration,
     /// Measure this workload, on one line, in place of the four parts; on a directory

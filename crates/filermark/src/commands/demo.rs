@@ -51,7 +51,7 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
     sources.set("demo", "SUFFIX", &suffix);
     sources.set("-d", "WORK_DIR", &args.dir.display().to_string());
     let resolved = resolve(&sources)?;
-    let gates = Gates::open(&args.gates)?;
+    let gates = Gates::open(&args.gates, &[])?;
     gates.refuse_other_work(&resolved.plan)?;
     let rest = args.setup.idle()?.as_secs_f64();
     let points = resolved.plan.points.len() as f64;

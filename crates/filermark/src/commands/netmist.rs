@@ -8,6 +8,7 @@ use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::netmist::{self, netmist_registry, resolve_netmist, unexpected_args};
 use filermark_config::{Resolved, Sources, netmist_text};
 use filermark_results::console;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs, or prints what the flags ask for.
@@ -48,7 +49,8 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
     if !args.quiet {
         run::print_findings(&resolved.plan, args.verbose > 0);
     }
-    let gates = Gates::open(&args.gates)?;
+    let token_file = given.value('g').map(Path::new);
+    let gates = Gates::open(&args.gates, &token_file.into_iter().collect::<Vec<_>>())?;
     gates.refuse_other_work(&resolved.plan)?;
     run::carry_out(
         resolved,

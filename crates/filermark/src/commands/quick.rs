@@ -3,7 +3,9 @@
 //! Each part is an ordinary run of an rc file that is made here, with a record and a report.
 
 mod parts;
+mod places;
 mod rows;
+mod setup;
 mod target;
 
 use super::run::measure;
@@ -19,20 +21,15 @@ use filermark_config::{RcFile, Resolved, Sources, inline_procs};
 use filermark_model::{Bytes, units::counted};
 use filermark_prime::RunOutcome;
 use filermark_results::RunRecord;
-use filermark_results::outputs::RECORD;
 use parts::{Part, PartFiles, PartSetup};
+use places::{folder_and_name, refuse_saved, result_dir, take_base};
 use rows::Row;
+use setup::{FREE_SHARE, MIB_MAX, largest_mib, lengths, options_of, refuse_many_procs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use target::Target;
 
-/// The file set of the first part over NFS or SMB, where free space is not known yet, in MiB.
-const FIRST_MIB: u64 = 16;
-/// The largest file set of a part, in MiB.
-const MIB_MAX: u64 = 256;
-/// The share of the free space that a file set may take.
-const FREE_SHARE: u64 = 20;
 /// Procs of a run over NFS or SMB.
 const SOCKET_PROCS: u32 = 16;
 /// Procs on a directory, for each core, and the most of them.
@@ -40,8 +37,6 @@ const PROCS_PER_CORE: usize = 2;
 const DIRECTORY_PROCS_MAX: usize = 16;
 /// What a part takes in addition to WARMUP and RUN, before it is known, in seconds.
 const OVERHEAD_S: f64 = 3.0;
-/// The shortest RUN, in seconds.
-const RUN_S_MIN: f64 = 1.0;
 
 /// Measures a target in four short parts and prints what it held.
 pub fn quick(args: &QuickArgs) -> CommandResult {
@@ -90,6 +85,10 @@ pub fn quick(args: &QuickArgs) -> CommandResult {
 fn parts_of(args: &QuickArgs, target: &Target) -> Result<&'static [Part], CommandError> {
     match (&args.workload, target) {
         (None, _) => Ok(&Part::STANDARD),
+        (Some(line), _) if line.trim().is_empty() => Err(CommandError::Usage(vec![
+            "-w: there is no operation in it; give one such as read_random=70,write_random=30"
+                .into(),
+        ])),
         (Some(_), Target::Directory(_)) => Ok(&[Part::Own]),
         (Some(_), _) => Err(CommandError::Usage(vec![format!(
             "-w: its operations are those of a mounted file system, and {} is measured by \
@@ -104,6 +103,8 @@ fn parts_of(args: &QuickArgs, target: &Target) -> Result<&'static [Part], Comman
 struct Course<'a> {
     args: &'a QuickArgs,
     parts: &'static [Part],
+    /// Names and values of `-o`.
+    options: Vec<(String, String)>,
     target: Target,
     dir: PathBuf,
     /// The beginning of the suffixes and file names.
@@ -125,6 +126,7 @@ impl<'a> Course<'a> {
         target: Target,
         parts: &'static [Part],
     ) -> Result<Self, CommandError> {
+        let options = options_of(args)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (procs, direct, free_bytes) = match &target {
             Target::Directory(path) => (
@@ -134,25 +136,34 @@ impl<'a> Course<'a> {
             ),
             Target::Nfs(_) | Target::Smb { .. } => (SOCKET_PROCS, false, None),
         };
+        if let Some(save) = &args.save {
+            refuse_saved(save, parts)?;
+        }
+        let mib = largest_mib(&target, free_bytes)?;
+        let procs = args.procs.unwrap_or(procs);
+        if args.workload.is_none() && free_bytes.is_some() {
+            refuse_many_procs(procs, mib)?;
+        }
+        let server = MetricsServer::start(&args.metrics)?;
+        // Nothing is refused below.
         let dir = result_dir(&args.dir)?;
-        let base = free_base(&dir, parts);
+        let base = take_base(&dir, parts)?;
         let mount_port = target.mount_port();
-        let course = Self {
+        Ok(Self {
             args,
             parts,
+            options,
             target,
             dir,
             base,
-            procs: args.procs.unwrap_or(procs),
+            procs,
             direct,
             mount_port,
             free_bytes,
             end: Instant::now() + args.time,
             overhead_s: OVERHEAD_S,
-            server: MetricsServer::start(&args.metrics)?,
-        };
-        course.mib()?;
-        Ok(course)
+            server,
+        })
     }
 
     fn metrics(&self) -> Option<Metrics> {
@@ -200,37 +211,21 @@ impl<'a> Course<'a> {
         ));
     }
 
-    /// The largest file set of the next part, in MiB.
-    fn mib(&self) -> Result<u64, CommandError> {
-        let Some(free) = self.free_bytes else {
-            return Ok(FIRST_MIB);
-        };
-        let most = (free / FREE_SHARE) >> 20;
-        if most < FIRST_MIB {
-            return Err(CommandError::Failed(format!(
-                "{}: {} are free, and quick uses at most 5 % of it, which must be {FIRST_MIB} MiB: \
-                 free some space, or use `filermark run` with a file set of your choice",
-                self.target.name(),
-                Bytes(free)
-            )));
-        }
-        Ok(most.min(MIB_MAX))
-    }
-
     /// Runs a part; `at` is its place among them.
     fn run(&mut self, part: Part, at: usize) -> Result<(Row, RunRecord), CommandError> {
         let began = Instant::now();
         let left = self.parts.len() - at;
         let remaining = self.end.saturating_duration_since(began).as_secs_f64();
-        let slot = remaining / left as f64 - self.overhead_s;
-        let warmup = (slot / 5.0).clamp(0.2, 2.0);
+        let slot = self.args.time.as_secs_f64() / self.parts.len() as f64;
+        let seconds = lengths(slot, remaining / left as f64 - self.overhead_s);
         let setup = PartSetup {
             line: self.args.workload.as_deref(),
             procs: self.procs,
-            mib: self.mib()?,
+            mib: largest_mib(&self.target, self.free_bytes)?,
             direct: self.direct,
             mount_port: self.mount_port,
-            seconds: (warmup, (slot - warmup).max(RUN_S_MIN)),
+            seconds,
+            options: &self.options,
         };
         let files = parts::files(part, &self.target, &setup, &self.base);
         self.report_line(format!(
@@ -239,7 +234,7 @@ impl<'a> Course<'a> {
             self.parts.len(),
             part.title()
         ));
-        let outcome = self.carry_out(part, &files)?;
+        let outcome = self.carry_out(part, &setup, &files)?;
         let (warmup, run) = setup.seconds;
         self.overhead_s = (began.elapsed().as_secs_f64() - warmup - run).max(0.0);
         self.note_free_space(&outcome.record);
@@ -247,16 +242,19 @@ impl<'a> Course<'a> {
         Ok((row, outcome.record))
     }
 
-    fn carry_out(&self, part: Part, files: &PartFiles) -> Result<RunOutcome, CommandError> {
+    fn carry_out(
+        &self,
+        part: Part,
+        setup: &PartSetup<'_>,
+        files: &PartFiles,
+    ) -> Result<RunOutcome, CommandError> {
         self.write(&self.dir, &self.rc_name(part), files)?;
-        if let Some(save) = &self.args.save {
-            let folder = save.parent().filter(|p| !p.as_os_str().is_empty());
-            let name = save.file_name().unwrap_or_default().to_string_lossy();
-            let folder = folder.unwrap_or_else(|| Path::new("."));
-            self.write(folder, &format!("{name}-{}", part.name()), files)?;
-        }
-        let resolved = self.resolve(part, files)?;
-        self.check_size(&resolved)?;
+        let resolved = self.resolve(part, files).and_then(|resolved| {
+            self.check_size(part, &resolved)?;
+            Ok(resolved)
+        });
+        let resolved = resolved.inspect_err(|_| self.discard(part, files))?;
+        self.save(part, setup)?;
         let outcome = measure(
             resolved,
             self.args.output.no_color,
@@ -272,23 +270,47 @@ impl<'a> Course<'a> {
         Ok(outcome)
     }
 
-    /// The size of the file set of `-w` is the user's choice, within the share of the free space.
-    fn check_size(&self, resolved: &Resolved) -> Result<(), CommandError> {
-        let (Some(_), Some(free)) = (&self.args.workload, self.free_bytes) else {
+    /// Refuses a file set that is larger than was announced: with many procs, or with `-w`.
+    fn check_size(&self, part: Part, resolved: &Resolved) -> Result<(), CommandError> {
+        let Some(free) = self.free_bytes else {
             return Ok(());
         };
         let plan = &resolved.plan;
         let sizes = plan.points.iter().map(|p| plan.data_set(*p).max_bytes);
-        let (most, needed) = (free / FREE_SHARE, sizes.max().unwrap_or(0));
+        let needed = sizes.max().unwrap_or(0);
+        let (most, advice) = match self.args.workload {
+            Some(_) => (u64::MAX, "lower file_size, files, dirs or procs of -w"),
+            None => (MIB_MAX << 20, "lower --procs"),
+        };
+        let most = most.min(free / FREE_SHARE);
         if needed <= most {
             return Ok(());
         }
         Err(CommandError::Usage(vec![format!(
-            "-w: its files take {}, and quick uses at most 5 % of the free space, {}: lower \
-             file_size, files, dirs or procs, or use `filermark run -w`",
+            "{}: its files take {}, and {} are the most (5 % of the free space, and 256 MiB \
+             without -w): {advice}, or use `filermark run`",
+            part.title(),
             Bytes(needed),
             Bytes(most)
         )]))
+    }
+
+    /// Writes the rc file of a part for `--save`, with names of its own for the files beside it.
+    fn save(&self, part: Part, setup: &PartSetup<'_>) -> Result<(), CommandError> {
+        let Some(save) = &self.args.save else {
+            return Ok(());
+        };
+        let (folder, name) = folder_and_name(save);
+        let files = parts::files(part, &self.target, setup, &name);
+        self.write(&folder, &format!("{name}-{}", part.name()), &files)
+    }
+
+    /// Removes the files of a part that was refused.
+    fn discard(&self, part: Part, files: &PartFiles) {
+        let names = files.others.iter().map(|(name, _)| name.clone());
+        for name in names.chain([self.rc_name(part)]) {
+            let _ = std::fs::remove_file(self.dir.join(name));
+        }
     }
 
     fn rc_name(&self, part: Part) -> String {
@@ -351,43 +373,4 @@ impl<'a> Course<'a> {
             part.name()
         ));
     }
-}
-
-/// The directory of results: the wanted one, or a temporary one where it cannot be made.
-fn result_dir(wanted: &Path) -> Result<PathBuf, CommandError> {
-    let usable = |dir: &Path| {
-        std::fs::create_dir_all(dir).is_ok() && tempfile::NamedTempFile::new_in(dir).is_ok()
-    };
-    if usable(wanted) {
-        return Ok(wanted.to_owned());
-    }
-    let other = std::env::temp_dir().join(format!("filermark-quick-{}", std::process::id()));
-    if usable(&other) {
-        print_stderr_line(format!(
-            "{}: no files can be written there; the results go to {}",
-            wanted.display(),
-            other.display()
-        ));
-        return Ok(other);
-    }
-    Err(CommandError::Failed(format!(
-        "{}: no files can be written there; give another directory with -d",
-        wanted.display()
-    )))
-}
-
-/// `quick`, or the first of `quick2`, `quick3` ... without a record: results are never
-/// overwritten.
-fn free_base(dir: &Path, parts: &[Part]) -> String {
-    let bases = (1..).map(|n: u32| match n {
-        1 => "quick".to_owned(),
-        n => format!("quick{n}"),
-    });
-    let is_free = |base: &String| {
-        !parts.iter().any(|part| {
-            dir.join(RECORD.name(&format!("{base}-{}", part.name())))
-                .exists()
-        })
-    };
-    bases.into_iter().find(is_free).unwrap_or_default()
 }

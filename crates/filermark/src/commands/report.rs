@@ -92,7 +92,7 @@ fn of_record(
         let sentence = "--percentiles: only JSON has them; add -f json or --json";
         return Err(CommandError::Usage(vec![sentence.into()]));
     }
-    let gates = Gates::open(&args.gates)?;
+    let gates = Gates::open(&args.gates, &[input])?;
     let made = match (args.format, args.out.as_deref()) {
         (None, None) => all_files(args, input, &record, &options),
         (format, out) => {

@@ -48,12 +48,20 @@ pub fn search(args: &RunArgs) -> CommandResult {
 
 fn run_sources(args: &RunArgs, mut sources: Sources) -> CommandResult {
     args.lost.set(&mut sources);
+    let gates = Gates::open(
+        &args.gates,
+        &args
+            .source
+            .rc
+            .iter()
+            .map(PathBuf::as_path)
+            .collect::<Vec<_>>(),
+    )?;
     let resolved = resolve_args::resolved_from(&args.source, &sources)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     if !args.progress.quiet {
         print_findings(&resolved.plan, args.verbose.verbose > 0);
     }
-    let gates = Gates::open(&args.gates)?;
     gates.refuse_other_work(&resolved.plan)?;
     let mode = RunMode {
         goes_on: args.resume,

@@ -72,6 +72,44 @@ fn a_run_that_meets_its_conditions_succeeds_and_one_that_does_not_ends_with_3() 
     assert!(own.stderr.contains("at load point 2"), "{}", own.stderr);
 }
 
+/// The JUnit file is written over no file that is read, and an older one does not survive a run
+/// that is refused.
+#[test]
+fn a_junit_file_replaces_no_input_and_an_older_one_is_removed() {
+    let _turn = beside_others();
+    let sweep = null_run();
+    sweep.succeed();
+    let record = sweep.result(&format!("{}.run.jsonl", sweep.name()));
+    let before = std::fs::read(&record).expect("a record");
+    let name = record.display().to_string();
+    let copy = sweep.dir().join("base.jsonl");
+    std::fs::copy(&record, &copy).expect("a copy");
+    let copy = copy.display().to_string();
+    for args in [
+        &["--junit", &name][..],
+        &["--junit", "new.run.jsonl"],
+        &["--baseline", &copy, "--junit", &copy],
+    ] {
+        let output = report(&sweep, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+    }
+    assert_eq!(std::fs::read(&record).expect("a record"), before);
+    assert_eq!(std::fs::read(&copy).expect("a baseline"), before);
+
+    let old = sweep.dir().join("old.xml");
+    std::fs::write(&old, "<testsuites/>").expect("written");
+    let refused = Command::new(PROGRAM)
+        .args(["run", "-o", "LOAD=none", "--junit", "old.xml"])
+        .current_dir(sweep.dir())
+        .output()
+        .expect("it starts");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        !old.exists(),
+        "it would be taken for the result of this run"
+    );
+}
+
 #[test]
 fn what_fail_on_names_ends_with_3() {
     let _turn = beside_others();

@@ -152,6 +152,48 @@ fn a_workload_that_cannot_be_measured_is_refused() {
     assert_eq!(names(&dir.path().join("data")), [""; 0]);
 }
 
+/// `--save` overwrites nothing, options are in the saved rc file, and a refusal leaves no file.
+#[test]
+fn rc_files_have_the_options_and_overwrite_nothing() {
+    let _turn = beside_others();
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(dir.path().join("data")).expect("a target");
+    let save = [
+        "data",
+        "4s",
+        "-w",
+        "stat=100",
+        "--save",
+        "saved/mine",
+        "--json",
+    ];
+    let option = ["-o", "STOP_IF=errors>90%"];
+    measured(&quick(None, &dir, &[&save[..], &option[..]].concat()));
+    let rc = std::fs::read_to_string(dir.path().join("saved/mine-own")).expect("an rc file");
+    assert_eq!(rc.matches("STOP_IF=").count(), 1, "{rc}");
+    assert!(rc.contains("STOP_IF='errors>90%'"), "{rc}");
+    for (args, words) in [
+        (&save[..], "saved/mine-own exists"),
+        (
+            &["data", "-o", "BENCHMARK=METADATA"],
+            "quick sets it for each part",
+        ),
+        (&["data", "-p", "500"], "lower --procs"),
+        (&["data", "-w", " "], "there is no operation in it"),
+    ] {
+        let before = names(&dir.path().join("result"));
+        let output = quick(None, &dir, args);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(words), "{stderr}");
+        assert_eq!(
+            names(&dir.path().join("result")).len(),
+            before.len(),
+            "{args:?}"
+        );
+    }
+}
+
 #[test]
 fn slow_the_table_fits_80_columns_and_has_the_notice() {
     let _turn = beside_others();

@@ -52,6 +52,18 @@ fn a_condition_may_be_about_one_operation() {
         None
     );
     assert!(failure(&format!("{}.mean<{:.6}ms", own.op, mean * 0.999)).is_some());
+    let mut failing = testing::compare::Simulated::default().run("two", 1);
+    for point in &mut failing.points {
+        for own in &mut point.stats.as_mut().expect("figures").ops {
+            own.success_count = 0;
+            own.error_count = 5;
+            own.service.clear();
+        }
+    }
+    for figure in ["mean", "max", "p50"] {
+        let text = format!("getattr.{figure}@1<5s");
+        assert!(super::failure(&text.parse::<Assertions>().expect("one").0[0], &failing).is_some());
+    }
     let why = failure("mknod.errors=0").expect("there is none");
     assert!(why.contains("has no mknod"), "{why}");
 }

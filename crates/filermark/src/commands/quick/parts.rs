@@ -4,6 +4,9 @@ use super::target::Target;
 use filermark_config::inline_procs;
 use std::fmt::Write as _;
 
+/// The smallest file set of a proc on a directory, in MiB: two buckets with a file of 1 MiB.
+pub const PROC_MIB_MIN: u64 = 2;
+
 /// One part: a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -89,6 +92,8 @@ pub struct PartSetup<'a> {
     pub mount_port: Option<u16>,
     /// Lengths of WARMUP and RUN, in seconds.
     pub seconds: (f64, f64),
+    /// Further parameters, names and values: they replace those of the part.
+    pub options: &'a [(String, String)],
 }
 
 /// The texts of a part.
@@ -108,7 +113,9 @@ pub fn files(part: Part, target: &Target, setup: &PartSetup<'_>, base: &str) -> 
     );
     let mut others = Vec::new();
     let mut set = |name: &str, value: &str| {
-        let _ = writeln!(rc, "{name}={}", quoted(value));
+        if !setup.options.iter().any(|(own, _)| own == name) {
+            let _ = writeln!(rc, "{name}={}", quoted(value));
+        }
     };
     match target {
         Target::Directory(path) => {
@@ -167,17 +174,21 @@ pub fn files(part: Part, target: &Target, setup: &PartSetup<'_>, base: &str) -> 
     set("WARMUP_TIME", &format!("{warmup:.1}"));
     set("RUNTIME", &format!("{run:.1}"));
     set("STOP_IF", "p99>5s for 10s, errors>50%, free<5%");
+    // The classical limits are those of a requested rate.
+    set("RESPONSE_LIMIT_MS", "0");
+    for (name, value) in setup.options {
+        let _ = writeln!(rc, "{name}={}", quoted(value));
+    }
     PartFiles { rc, others }
 }
 
-/// A value of an rc file; single quotes keep every character.
+/// A value of an rc file, which has no more than one kind of quotes.
 fn quoted(value: &str) -> String {
-    match value
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "._-/:%".contains(c))
-    {
-        true => value.to_owned(),
-        false => format!("'{value}'"),
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/:%".contains(c);
+    match (value.chars().all(is_plain), value.contains('\'')) {
+        (true, _) => value.to_owned(),
+        (false, false) => format!("'{value}'"),
+        (false, true) => format!("\"{value}\""),
     }
 }
 
@@ -252,7 +263,25 @@ mod tests {
             direct: true,
             mount_port: None,
             seconds: (1.0, 5.0),
+            options: &[],
         }
+    }
+
+    /// Options replace the parameters of the part, once.
+    #[test]
+    fn options_are_in_the_rc_file() {
+        let options = [
+            ("RUNTIME".to_owned(), "7".to_owned()),
+            ("USERNAME".to_owned(), "o'x y".to_owned()),
+        ];
+        let setup = PartSetup {
+            options: &options,
+            ..setup()
+        };
+        let target = Target::Nfs("nas:/export".into());
+        let rc = files(Part::Random, &target, &setup, "quick").rc;
+        assert_eq!(rc.matches("RUNTIME=").count(), 1, "{rc}");
+        assert!(rc.ends_with("RUNTIME=7\nUSERNAME=\"o'x y\"\n"), "{rc}");
     }
 
     /// Every rc file is one that `run` takes.

@@ -44,6 +44,8 @@ pub struct Row {
 pub struct Figures {
     ops_per_sec: f64,
     mib_per_sec: f64,
+    #[serde(skip)]
+    reads: bool,
     latency_ms_mean: f64,
     latency_ms_p50: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,6 +119,7 @@ impl Figures {
         Some(Self {
             ops_per_sec: stats.achieved_ops_per_sec(),
             mib_per_sec: Throughput::of(stats).total() / 1024.0,
+            reads: Throughput::of(stats).read > 0.0,
             latency_ms_mean: service.mean_ns() / 1e6,
             latency_ms_p50: ms(50.0),
             latency_ms_p99: from(P99_COUNT, 99.0),
@@ -223,7 +226,7 @@ fn table(target: &Target, rows: &[Row], verdict: &str) -> String {
 /// What the figures say.
 fn sentence(target: &Target, rows: &[Row], verdict: &str) -> &'static str {
     let is_directory = matches!(target, Target::Directory(_));
-    let reads = |row: &&Row| row.figures.as_ref().is_some_and(|f| f.mib_per_sec > 0.0);
+    let reads = |row: &&Row| row.figures.as_ref().is_some_and(|f| f.reads);
     let knows = |row: &Row| {
         row.figures
             .as_ref()
@@ -232,6 +235,10 @@ fn sentence(target: &Target, rows: &[Row], verdict: &str) -> &'static str {
     match verdict {
         "held" if !is_directory => {
             "VALID: the server held these figures; every operation went to it."
+        }
+        "held" if !rows.iter().any(|row| reads(&row)) => {
+            "VALID for this host: no data was read. Metadata, and writes without O_DIRECT, may \
+             have stayed in its memory: no counter shows that."
         }
         "held" if rows.iter().filter(reads).all(knows) => {
             "VALID: the file system held these figures; at most 10 % of the data that was read \

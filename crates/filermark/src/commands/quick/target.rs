@@ -1,6 +1,7 @@
 //! What `quick` measures: a directory, an NFS export or an SMB share.
 
 use filermark_cli_kit::exit::CommandError;
+use filermark_model::text::{one_line, quoted};
 use rustix::fs::{Mode, OFlags};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -34,15 +35,18 @@ impl Target {
     pub fn parse(text: &str) -> Result<Self, CommandError> {
         let usage = |sentence: String| Err(CommandError::Usage(vec![sentence]));
         let path = Path::new(text);
-        if text.starts_with("nfs://") {
-            return Ok(Self::Nfs(text.to_owned()));
+        let is_directory = path.is_dir();
+        if !is_directory && has_password(text) {
+            return usage(PASSWORD.into());
         }
-        for scheme in ["smb://", "cifs://"] {
-            if let Some(rest) = text.strip_prefix(scheme) {
-                return share_of_url(rest);
-            }
+        if let Some((scheme, rest)) = text.split_once("://").filter(|_| !is_directory) {
+            return match scheme.to_ascii_lowercase().as_str() {
+                "nfs" => Ok(Self::Nfs(format!("nfs://{rest}"))),
+                "smb" | "cifs" => Ok(share_of_url(rest)),
+                _ => usage(format!("{}:// is not known; {FORMS}", quoted(scheme))),
+            };
         }
-        if text.starts_with(r"\\") || (text.starts_with("//") && !path.is_dir()) {
+        if text.starts_with(r"\\") || (text.starts_with("//") && !is_directory) {
             return Ok(Self::Smb {
                 share: text.to_owned(),
                 user: None,
@@ -50,7 +54,19 @@ impl Target {
         }
         if path.is_dir() {
             let path = std::path::absolute(path).map_err(CommandError::of)?;
-            return Ok(Self::Directory(path));
+            // Rc files separate mount points by these.
+            let shown = path
+                .to_str()
+                .filter(|p| !p.contains([' ', '\t', '\n', '\r', ',', '\'', '"']));
+            return match shown {
+                Some(_) => Ok(Self::Directory(path)),
+                None => usage(format!(
+                    "{}: the path has a blank, comma, quote, line end or a character that is not \
+                     UTF-8, which rc files cannot hold; make a link or a bind mount with another \
+                     name, and give that",
+                    one_line(&path.to_string_lossy())
+                )),
+            };
         }
         if path.exists() {
             return usage(format!("{text} is not a directory; {FORMS}"));
@@ -82,24 +98,32 @@ impl Target {
     }
 }
 
-/// The rest of an SMB URL, which may name a user, but no password.
-fn share_of_url(rest: &str) -> Result<Target, CommandError> {
+/// What is said of a password in a target.
+const PASSWORD: &str = "the target has a password, which other users could read in the list of \
+                        processes: set FILERMARK_PASSWORD, or give -o PASSWORD_FILE=FILE";
+
+/// Whether a target that is no directory has `user:password@`, also where the password has slashes.
+fn has_password(text: &str) -> bool {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let begin = rest.trim_start_matches(['\\', '/']);
+    begin
+        .rsplit_once('@')
+        .is_some_and(|(user, _)| user.contains(':'))
+}
+
+/// The rest of an SMB URL, which may name a user.
+fn share_of_url(rest: &str) -> Target {
     let authority = rest.split('/').next().unwrap_or_default();
-    let Some((user, _)) = authority.rsplit_once('@') else {
-        return Ok(Target::Smb {
+    match authority.rsplit_once('@') {
+        None => Target::Smb {
             share: format!("smb://{rest}"),
             user: None,
-        });
-    };
-    if user.contains(':') {
-        let sentence = "the URL has a password, which other users could read in the list of \
-                        processes: set FILERMARK_PASSWORD, or give -o PASSWORD_FILE=FILE";
-        return Err(CommandError::Usage(vec![sentence.into()]));
+        },
+        Some((user, _)) => Target::Smb {
+            share: format!("smb://{}", &rest[user.len() + 1..]),
+            user: Some(user.to_owned()),
+        },
     }
-    Ok(Target::Smb {
-        share: format!("smb://{}", &rest[user.len() + 1..]),
-        user: Some(user.to_owned()),
-    })
 }
 
 /// How long a portmapper may take to accept a connection.
@@ -192,6 +216,12 @@ mod tests {
             ("", "no such directory"),
             ("nas", "no such directory"),
             ("smb://me:secret@nas/share", "has a password"),
+            ("SMB://me:secret@nas/share", "has a password"),
+            ("smb://me:se/cret@nas/share", "has a password"),
+            ("//me:secret@nas/share", "has a password"),
+            (r"\\me:secret@nas\share", "has a password"),
+            ("nfs://me:secret@nas/export", "has a password"),
+            ("http://nas/export", "http:// is not known"),
         ] {
             let Err(CommandError::Usage(sentences)) = Target::parse(bad) else {
                 panic!("{bad}");
@@ -199,6 +229,25 @@ mod tests {
             assert!(sentences[0].contains(words), "{bad}: {sentences:?}");
             assert!(!sentences[0].contains("secret"), "{bad}: {sentences:?}");
         }
+    }
+
+    #[test]
+    fn a_directory_that_rc_files_cannot_hold_is_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for name in ["a b", "it's", "a,b", "a\nb"] {
+            let path = dir.path().join(name);
+            std::fs::create_dir(&path).expect("a directory");
+            let Err(CommandError::Usage(sentences)) = Target::parse(&path.to_string_lossy()) else {
+                panic!("{name}");
+            };
+            assert!(
+                sentences[0].contains("rc files cannot hold"),
+                "{sentences:?}"
+            );
+        }
+        let at = dir.path().join("a@b:c");
+        std::fs::create_dir(&at).expect("a directory");
+        assert!(Target::parse(&at.to_string_lossy()).is_ok());
     }
 
     #[test]
