@@ -10,7 +10,7 @@ use crate::plan::common::{is_idle, left_out, limits, not_standard, phases, secre
 use crate::reading::Reading;
 use crate::stop_command::stop_command;
 use crate::{layout, loads, protocol, search, space, trial, workload};
-use filermark_model::plan::IpChoice;
+use filermark_model::plan::{IpChoice, SearchLoad};
 use filermark_model::{Benchmark, Finding, LoadPoint, Rule, RunPlan, Severity};
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ impl Dialect for Classic {
         let is_max = loads::is_max(r);
         let searched = search::is_wanted(values);
         if !searched {
-            search::unused_without(r);
+            search::unused_without(r, "LOAD");
         }
         let asked = match is_max || searched {
             true => Vec::new(),
@@ -70,7 +70,7 @@ impl Dialect for Classic {
             false => loads::round(&mut r.reports, &asked, procs, &values.place(&params::LOAD)),
         };
         let phases = phases(values, &definition);
-        let search = searched.then(|| search::plan(r, procs, &phases));
+        let search = searched.then(|| search::plan(r, procs, &phases, SearchLoad::Ops));
         if search.is_none() && !is_max {
             let remarks = loads::remarks(&points, procs, &definition.standard);
             r.reports.findings.extend(remarks);

@@ -24,7 +24,7 @@ use crate::plan::common::{limits, phases, secret_note};
 use crate::reading::{Reading, Reports};
 use crate::resolved::NetmistOutput;
 use crate::stop_command::stop_command;
-use crate::{loads, space, trial};
+use crate::{loads, search, space, trial};
 use choose::ChosenBenchmark;
 use filermark_model::benchmark::Protocol;
 use filermark_model::launch::{LaunchPlan, LauncherKind};
@@ -48,7 +48,14 @@ impl Dialect for Composite {
         let mounts = mounts::client_mounts(r);
         let chosen = self.chosen.take();
         let unit = chosen.as_ref().map_or("unit", |c| &c.definition.unit);
-        let asked = loads::asked(r, unit);
+        let searched = search::is_wanted(values);
+        let asked = match searched {
+            true => Vec::new(),
+            false => {
+                search::unused_without(r, "LOAD");
+                loads::asked(r, unit)
+            }
+        };
         let driver = settings::driver(r)?;
         let clock_service = settings::clock_service(r);
 
@@ -61,6 +68,11 @@ impl Dialect for Composite {
         let mounts = mounts?;
         let place = values.place(&params::LOAD);
         let unit = definition.unit.clone();
+        // The procs of a search are those of the highest load that it may try.
+        let asked = match searched {
+            true => vec![search::units_max(r, benchmark.composite()?, clients.len())],
+            false => asked,
+        };
         // The counts of procs do not depend on what is changed below.
         let points = procs::points(
             &mut r.reports,
@@ -100,16 +112,23 @@ impl Dialect for Composite {
             &place,
         );
         refuse_background_only(&mut r.reports, &benchmark, values.place(&params::BENCHMARK));
+        let phases = phases(values, &definition);
+        let work = benchmark.composite()?;
+        let search = searched.then(|| search::units(r, work, &unit, units, &phases));
+        let points = match searched {
+            true => Vec::new(),
+            false => points,
+        };
         Some(Demand {
             benchmark,
             driver,
             points,
-            search: None,
+            search,
             clients,
             procs_per_client: most,
             procs,
             accounts: HostLogins::new(),
-            phases: phases(values, &definition),
+            phases,
             limits: limits(values, &definition),
             touch_all: false,
             scripts: settings::scripts(values),
@@ -125,7 +144,9 @@ impl Dialect for Composite {
             host.is_some_and(|h| h.launcher == LauncherKind::Local)
         });
         let findings = &mut r.reports.findings;
-        findings.extend(remarks::points(&plan.points, &plan.benchmark));
+        if plan.search.is_none() {
+            findings.extend(remarks::points(&plan.points, &plan.benchmark));
+        }
         findings.extend(attribute_cache(&plan.benchmark));
         findings.extend(remarks::idle_clients(&plan.procs, plan.clients.len()));
         let memory = remarks::memory(&plan.points, &plan.benchmark, host, here);

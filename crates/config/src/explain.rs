@@ -3,6 +3,7 @@
 mod clients;
 mod composite;
 
+use crate::params::LOAD_MAX;
 use crate::reference::wrapped;
 use crate::resolved::Resolved;
 use filermark_model::access::Access;
@@ -19,6 +20,9 @@ use std::fmt::Write;
 const HERITAGE_WIDTH: usize = 76;
 /// Fill rates that the time estimate shows, in bytes per second.
 const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 1_073_741_824.0)];
+
+/// The needs of a run with a search.
+const OPEN_NEEDS: &str = "Space and time depend on the load that is found.";
 
 /// Explains a plan in text, some 80 columns wide, ending with a line feed.
 pub fn explain(resolved: &Resolved) -> String {
@@ -145,15 +149,19 @@ fn fileset_loads(plan: &RunPlan) -> impl Iterator<Item = OpsPerSec> {
 /// How the highest load is searched for.
 fn search(out: &mut String, search: &SearchPlan) -> std::fmt::Result {
     let goal = search.goal.as_deref().unwrap_or("none beside the rules");
+    let most = match search.max {
+        LOAD_MAX => String::new(),
+        max => format!(" to {} at most", search.shown(max)),
+    };
     let sweep = match search.sweep {
         true => "a sweep of ten load points up to the load that was found",
         false => "none (SEARCH_SWEEP=off)",
     };
     writeln!(
         out,
-        "\nSearch      LOAD=search: from {} op/s on, in multiples of {} op/s; probes with\n            WARMUP {} and RUN {}, then full load points\nGoal        {goal}\nAfter it    {sweep}",
-        search.first,
-        search.step,
+        "\nSearch      from {} on{most}, in multiples of {};\n            probes with WARMUP {} and RUN {}, then full load points\nGoal        {goal}\nAfter it    {sweep}",
+        search.shown(search.first),
+        search.shown(search.step),
         duration(search.probe_warmup),
         duration(search.probe_runtime)
     )
@@ -232,7 +240,7 @@ fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
 
 fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     if plan.search.is_some() {
-        return writeln!(out, "\nSpace and time depend on the load that is found.");
+        return writeln!(out, "\n{OPEN_NEEDS}");
     }
     let sizes: Vec<u64> = plan
         .points

@@ -34,14 +34,6 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
         );
         return Vec::new();
     };
-    if search::is_wanted(values) {
-        r.reports.refuse(
-            given.location.clone(),
-            "LOAD=search works with classical benchmarks only (NFS, SMB)",
-            format!("give the load in {}, e.g. LOAD=1-10", plural(unit)),
-        );
-        return Vec::new();
-    }
     let mut loads = Vec::new();
     let before = r.reports.errors.len();
     let list = values.get(&params::LOAD);

@@ -165,7 +165,11 @@ fn shard_proc(number: u32, mount: &MountPoint, slice: Slice) -> ShardProc {
 /// component where names come and go (two mount points may lead to one directory),
 /// with those on its own mount point where files are made.
 fn sharings(plan: &RunPlan) -> Vec<Sharing> {
-    let fewest = plan.points.iter().map(|p| plan.proc_count_at(*p)).min();
+    // The points of a search are not known yet.
+    let fewest = match &plan.search {
+        Some(search) => search.proc_count_min(),
+        None => plan.points.iter().map(|p| plan.proc_count_at(*p)).min(),
+    };
     let always = fewest.unwrap_or(plan.proc_count()) as usize;
     let mut per_component: BTreeMap<u32, u32> = BTreeMap::new();
     let mut at_home: BTreeMap<(u32, &MountPoint), u32> = BTreeMap::new();

@@ -315,7 +315,7 @@ Examples:
   filermark search -r sfs_rc -s knee --resume      continues a search that was cut
 
 It is `run` with LOAD=search. The parameters are GOAL, SEARCH_FIRST,
-SEARCH_RUNTIME and SEARCH_SWEEP (filermark params GOAL).";
+SEARCH_MAX, SEARCH_RUNTIME and SEARCH_SWEEP (filermark params GOAL).";
 
 /// `run`.
 #[derive(Clone, Debug, Args)]

@@ -108,11 +108,7 @@ fn manager(first: &str, rest: &[String]) -> String {
                 kept.push_str(" -b mine.toml");
                 more.push(definitions(&file));
             }
-            "-a" => more.push(
-                "-a, the search for the highest load, is not built yet: give load points \
-                 (LOAD, INCR_LOAD, NUM_RUNS)"
-                    .to_owned(),
-            ),
+            "-a" => subcommand = "search",
             other => more.push(match other.split('=').next().unwrap_or(other) {
                 "--install-dir" => "--install-dir: set EXEC_PATH in the rc file; 'filermark \
                      install -r RC' brings the program to the clients"
@@ -203,7 +199,7 @@ mod tests {
                 "./SM2020 -r rc -s x -b benchmarks.xml",
                 "filermark import benchmarks.xml -o mine.toml",
             ),
-            ("SfsManager -a", "not built yet"),
+            ("SfsManager -a -r rc", "type: filermark search -r rc"),
             (
                 "specreport.pl -f html -o o.html i.xml",
                 "type: filermark report -f html -o o.html i.xml",

@@ -51,6 +51,10 @@ impl Console {
             }
             Progress::Heartbeat(beat) => console::last_heartbeat(beat),
             Progress::PointEnded(record, point) => self.point(record, point, now),
+            Progress::SearchEnded(plan) => {
+                self.plan = (*plan).clone();
+                String::new()
+            }
             Progress::Script(script) if !script.status.is_ok() => format!(
                 "        {} {} {}: {}\n",
                 now.classical(),

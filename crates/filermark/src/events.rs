@@ -213,8 +213,8 @@ impl Events {
             Progress::Remark(message) => Event::Remark {
                 message: (*message).to_owned(),
             },
-            Progress::SearchTried(_, tried) => Event::Remark {
-                message: filermark_report::search_line(tried, false),
+            Progress::SearchTried(record, tried) => Event::Remark {
+                message: filermark_report::search_line(record, tried, false),
             },
             Progress::SearchEnded(plan) => Event::PointsPlanned {
                 points: self.points_wanted(plan),

@@ -144,8 +144,8 @@ impl ProgressReporter {
                     None => phase.to_string(),
                 });
             }
-            Progress::SearchTried(_, tried) => {
-                let line = |colour| filermark_report::search_line(tried, colour);
+            Progress::SearchTried(record, tried) => {
+                let line = |colour| filermark_report::search_line(record, tried, colour);
                 let (shown, plain) = (line(self.colour), line(false));
                 self.text(&format!("{shown}\n"), &format!("{plain}\n"));
             }

@@ -32,7 +32,7 @@ pub use limits::{Limits, STALL_PCNT_STANDARD};
 pub use load::{ClientPlan, LoadPoint, MountPoint, ProcPlan, ProcSlice};
 pub use network::{Connections, IpChoice, Transport};
 pub use phases::{Arrivals, Pacing, PacingMode, PhasePlan};
-pub use search::{SEARCH_NUMBERS, SearchPlan};
+pub use search::{SEARCH_NUMBERS, SearchLoad, SearchPlan};
 
 /// The seed of a standard run (SEED).
 const SEED_STANDARD: u64 = 1;
@@ -176,6 +176,16 @@ impl RunPlan {
         }
     }
 
+    /// Procs that make load at any load point. With a search these are known when it has ended.
+    pub fn busy_proc_count(&self) -> u32 {
+        let most = self.points.iter().map(|p| self.proc_count_at(*p)).max();
+        match (most, &self.search) {
+            (Some(most), _) => most,
+            (None, Some(_)) => 0,
+            (None, None) => self.proc_count(),
+        }
+    }
+
     /// The wanted rate of one proc of a classical benchmark at a load.
     pub fn rate_per_proc(&self, load: OpsPerSec) -> OpsPerSec {
         OpsPerSec(load.0 / f64::from(self.proc_count().max(1)))
@@ -185,7 +195,11 @@ impl RunPlan {
     /// fast as it goes.
     pub fn rate_of_proc(&self, number: u32, point: LoadPoint) -> Option<OpsPerSec> {
         match self.proc(number) {
-            Some(proc) => proc.ops_per_sec,
+            Some(proc) => {
+                let scale = self.search.as_ref().map(|s| s.rate_scale(point));
+                proc.ops_per_sec
+                    .map(|rate| OpsPerSec(rate.0 * scale.unwrap_or(1.0)))
+            }
             None if point.is_max() => None,
             None => Some(self.rate_per_proc(point.requested)),
         }
@@ -270,7 +284,7 @@ impl RunPlan {
         Self {
             benchmark: self.benchmark.clone(),
             points: self.points.clone(),
-            search: None,
+            search: self.search.clone(),
             clients: Vec::new(),
             procs_per_client: self.procs_per_client,
             procs: Vec::new(),

@@ -63,6 +63,7 @@ struct Page<'a> {
     verdict_class: &'static str,
     reasons: Vec<String>,
     search: Vec<SearchRow>,
+    search_unit: String,
     cut: Option<String>,
     figures: Vec<view::Figure>,
     /// The older generation that the benchmark is modelled on.
@@ -199,6 +200,7 @@ fn page(record: &RunRecord, edition: Edition, historical: Option<&Historical>) -
         },
         reasons: view::reasons(record),
         search: search::rows(record),
+        search_unit: search::unit(record),
         cut: record.cut.as_deref().map(one_line),
         figures: view::figures(record),
         generation: heritage::generation(record),

@@ -3,7 +3,7 @@
 
 use crate::format::{ms, rate};
 use crate::summary::Paint;
-use filermark_model::plan::SEARCH_NUMBERS;
+use filermark_model::plan::{SEARCH_NUMBERS, SearchPlan};
 use filermark_model::text::one_line;
 use filermark_results::RunRecord;
 use filermark_results::search::{SearchPoint, SearchResult};
@@ -18,9 +18,11 @@ pub(crate) struct SearchRow {
     pub number: u32,
     /// `probe` or `confirm`.
     pub kind: &'static str,
-    /// Requested rate.
+    /// Requested load: op/s, or units.
     pub requested: String,
-    /// Achieved rate.
+    /// The unit of the requested load: `op/s`, `BUILDs`.
+    pub unit: String,
+    /// Achieved rate, in op/s.
     pub achieved: String,
     /// Mean service time, in ms.
     pub mean_ms: String,
@@ -31,16 +33,26 @@ pub(crate) struct SearchRow {
 }
 
 impl SearchRow {
-    fn of(tried: &SearchPoint) -> Self {
-        let stats = tried.point.measured();
-        let outcome = match &tried.reason {
-            None => "held".to_owned(),
-            Some(reason) => format!("not held: {}", one_line(reason)),
+    fn of(record: &RunRecord, tried: &SearchPoint) -> Self {
+        let (stats, load) = (tried.point.measured(), tried.point.load);
+        let outcome = match (&tried.reason, &tried.unjudged) {
+            (None, None) => "held".to_owned(),
+            (None, Some(unjudged)) => format!("held; {}", one_line(unjudged)),
+            (Some(reason), _) => format!("not held: {}", one_line(reason)),
         };
+        let units = load.units > 0.0;
         Self {
             number: number(tried),
             kind: tried.kind.name(),
-            requested: rate(tried.point.load.requested.0),
+            unit: match (&record.run.plan.search, load.units as u64) {
+                (Some(plan), 1) => plan.shown(1).split_off(2),
+                (Some(plan), _) => plan.unit(),
+                (None, _) => "op/s".to_owned(),
+            },
+            requested: match units {
+                true => load.units.to_string(),
+                false => rate(load.requested.0),
+            },
             achieved: stats.map_or_else(|| "-".into(), |s| rate(s.achieved_ops_per_sec())),
             mean_ms: stats.map_or_else(|| "-".into(), |s| ms(s.service().mean_ns())),
             held: tried.held,
@@ -55,19 +67,29 @@ fn number(tried: &SearchPoint) -> u32 {
 
 /// The load points of the search, in order.
 pub(crate) fn rows(record: &RunRecord) -> Vec<SearchRow> {
-    record.search.iter().map(SearchRow::of).collect()
+    record
+        .search
+        .iter()
+        .map(|tried| SearchRow::of(record, tried))
+        .collect()
+}
+
+/// The unit of the loads of the search.
+pub(crate) fn unit(record: &RunRecord) -> String {
+    let plan = record.run.plan.search.as_ref();
+    plan.map_or_else(|| "op/s".to_owned(), SearchPlan::unit)
 }
 
 /// The line on stderr when a load point of a search ends.
-pub fn search_line(tried: &SearchPoint, colour: bool) -> String {
-    let (row, paint) = (SearchRow::of(tried), Paint { on: colour });
+pub fn search_line(record: &RunRecord, tried: &SearchPoint, colour: bool) -> String {
+    let (row, paint) = (SearchRow::of(record, tried), Paint { on: colour });
     let outcome = match row.held {
         true => paint.good(&row.outcome),
         false => paint.warn(&row.outcome),
     };
     format!(
-        "search {:>2}, {}: {} op/s requested, {} achieved, mean {} ms  {outcome}",
-        row.number, row.kind, row.requested, row.achieved, row.mean_ms
+        "search {:>2}, {}: {} {} requested, {} op/s achieved, mean {} ms  {outcome}",
+        row.number, row.kind, row.requested, row.unit, row.achieved, row.mean_ms
     )
 }
 
@@ -81,9 +103,14 @@ pub(crate) fn table(
     if record.search.is_empty() {
         return out;
     }
+    let units = unit(record);
+    let requested = match units.as_str() {
+        "op/s" => "requested",
+        units => units,
+    };
     let head = format!(
         "{:>6} {:<7} {:>9} {:>9} {:>7}",
-        "search", "kind", "requested", "achieved", "mean ms"
+        "search", "kind", requested, "achieved", "mean ms"
     );
     let _ = writeln!(out, "{}", paint.strong(&head));
     for row in rows(record) {
@@ -108,12 +135,14 @@ pub(crate) fn json(record: &RunRecord) -> Option<Value> {
     let found = record.found.as_ref();
     Some(json!({
         "goal": plan.goal,
+        "unit": plan.unit(),
         "load": found.and_then(|found| found.load),
         "achieved_ops_per_sec": found.and_then(|found| found.achieved),
         "held_count": found.map(|found| found.held_count),
         "full_count": found.map(|found| found.full_count),
         "failed_at": found.and_then(|found| found.failed_at),
         "text": found.map(|found: &SearchResult| found.text(plan)),
+        "unjudged": found.and_then(|found| found.unjudged.as_ref()),
         "changes": found.map_or(&[][..], |found| &found.changes),
         "points": points,
     }))
@@ -125,9 +154,11 @@ fn point(tried: &SearchPoint) -> Value {
         "number": number(tried),
         "kind": tried.kind.name(),
         "requested_ops_per_sec": tried.point.load.requested.0,
+        "units": (tried.point.load.units > 0.0).then_some(tried.point.load.units),
         "achieved_ops_per_sec": stats.map(|stats| stats.achieved_ops_per_sec()),
         "service_ms_mean": stats.map(|stats| stats.service().mean_ns() / 1e6),
         "held": tried.held,
         "reason": tried.reason,
+        "unjudged": tried.unjudged,
     })
 }

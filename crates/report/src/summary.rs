@@ -61,7 +61,9 @@ pub fn summary(record: &RunRecord, colour: bool, width: usize) -> String {
     if !search.is_empty() {
         let _ = writeln!(out, "{search}");
     }
-    table(&mut out, record, &paint, width);
+    if !record.points.is_empty() || record.search.is_empty() {
+        table(&mut out, record, &paint, width);
+    }
     findings(&mut out, record, &paint, width);
     headline(&mut out, record, &paint, width);
     out

@@ -11,7 +11,7 @@ use crate::heartbeat::Heartbeat;
 use crate::record::{Phase, definition_fingerprint};
 use crate::time::Timestamp;
 use filermark_model::composite::DataSet;
-use filermark_model::plan::{LoadPoint, RunPlan};
+use filermark_model::plan::{LoadPoint, RunPlan, SEARCH_NUMBERS};
 use filermark_model::text::one_line;
 use filermark_model::{Benchmark, NOT_A_SPEC_RESULT, PointStats};
 use std::fmt::Write as _;
@@ -38,19 +38,22 @@ pub fn short_fingerprint(benchmark: &Benchmark) -> u32 {
     definition_fingerprint(benchmark).1
 }
 
-/// A new load point begins: the line that merging tools look for (sources.md 3.10).
+/// A new load point begins: the line that merging tools look for (sources.md 3.10). A load point
+/// of a search is none of a sweep.
 pub fn new_load_point(at: Timestamp, plan: &RunPlan, point: LoadPoint) -> String {
     // A load without a business metric is counted in procs.
     let unit = match point.units > 0.0 {
         true => one_line(&plan.benchmark.unit),
         false => "proc".into(),
     };
+    let number = match point.number.checked_sub(SEARCH_NUMBERS) {
+        Some(number) if number > 0 => format!("search {number}"),
+        _ => format!("run {} of {}", point.number, plan.points.len()),
+    };
     format!(
-        "<<< {}: Starting {} run {} of {}: {unit}s={} >>>\n",
+        "<<< {}: Starting {} {number}: {unit}s={} >>>\n",
         at.classical(),
         one_line(&plan.benchmark.name),
-        point.number,
-        plan.points.len(),
         plain(Planned::of(plan, point).business_metric),
     )
 }

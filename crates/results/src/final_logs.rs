@@ -58,7 +58,9 @@ impl SettledLogs {
     fn begin(&mut self, record: &RunRecord) -> Result<(), FilesError> {
         let dir = self.dir(record)?;
         make_dir(&dir)?;
-        self.procs = vec![[0; 3]; record.run.plan.procs.len()];
+        let plan = &record.run.plan;
+        let count = (plan.busy_proc_count() as usize).min(plan.procs.len());
+        self.procs = vec![[0; 3]; count];
         self.heartbeats = 0;
         for number in 0..self.procs.len() as u32 {
             for name in proc_log_names(record, number).into_iter().flatten() {

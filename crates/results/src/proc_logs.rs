@@ -42,7 +42,8 @@ pub fn proc_logs(record: &RunRecord, number: u32) -> Option<ProcLogs> {
 /// The logs of every proc with its number, one after the other.
 pub(crate) fn all_proc_logs(record: &RunRecord) -> impl Iterator<Item = (u32, ProcLogs)> + '_ {
     let points = points_of(record);
-    let count = record.run.plan.procs.len() as u32;
+    let plan = &record.run.plan;
+    let count = plan.busy_proc_count().min(plan.procs.len() as u32);
     (0..count).filter_map(move |number| Some((number, of_points(&points, record, number)?)))
 }
 

@@ -9,9 +9,10 @@ pub(crate) mod types;
 pub use machine::{Search, SearchEnd, SearchStep, TRIES_MAX, Tried};
 pub use types::{SearchKind, SearchPoint, SearchResult};
 
+use crate::assertion::percentile_ms;
 use crate::judge::rate::is_missed;
 use crate::record::PointRecord;
-use filermark_model::goal::{Goal, GoalFigure};
+use filermark_model::goal::{Goal, GoalFigure, GoalTerm};
 use filermark_model::plan::SearchPlan;
 use filermark_model::stats::PointStats;
 use filermark_model::text::one_line;
@@ -23,10 +24,15 @@ impl SearchPoint {
     /// wants, and the goal is kept.
     pub fn judged(kind: SearchKind, point: PointRecord, plan: &SearchPlan) -> Self {
         let reason = reason(kind, &point, plan);
+        let unjudged = match (&reason, goal_of(plan), point.measured()) {
+            (None, Some(goal), Some(stats)) => unjudged(&goal, stats),
+            _ => None,
+        };
         Self {
             kind,
             held: reason.is_none(),
             reason,
+            unjudged,
             point,
         }
     }
@@ -38,6 +44,7 @@ impl SearchPoint {
             kind,
             held: false,
             reason,
+            unjudged: None,
             point,
         }
     }
@@ -71,22 +78,44 @@ fn reason(kind: SearchKind, point: &PointRecord, plan: &SearchPlan) -> Option<St
     if let Some(finding) = point.findings.iter().find(fails) {
         return Some(one_line(&finding.message));
     }
-    let goal = plan.goal.as_ref().and_then(|goal| goal.parse().ok())?;
-    missed_goal(&goal, stats)
+    missed_goal(&goal_of(plan)?, stats)
 }
 
-/// The first term of a goal that is not kept, with its figure.
-fn missed_goal(goal: &Goal, stats: &PointStats) -> Option<String> {
+fn goal_of(plan: &SearchPlan) -> Option<Goal> {
+    plan.goal.as_ref()?.parse().ok()
+}
+
+/// The figure of a term, in ms; `None`: there are too few operations for it.
+fn figure_ms(term: &GoalTerm, stats: &PointStats) -> Option<f64> {
     let service = stats.service();
-    let figure_ms = |figure: GoalFigure| match figure {
-        GoalFigure::Mean => service.mean_ns() / 1e6,
-        GoalFigure::Max => service.max_ns() as f64 / 1e6,
-        GoalFigure::Percentile(pcnt) => service.percentile_ns(pcnt) as f64 / 1e6,
-    };
-    let mut terms = goal.0.iter().map(|term| (term, figure_ms(term.figure)));
+    match term.figure {
+        GoalFigure::Mean => Some(service.mean_ns() / 1e6),
+        GoalFigure::Max => Some(service.max_ns() as f64 / 1e6),
+        GoalFigure::Percentile(pcnt) => percentile_ms(&service, pcnt),
+    }
+}
+
+/// The first term of a goal that is not kept, with its figure. A percentile with too few
+/// operations is not judged ([`unjudged`]).
+fn missed_goal(goal: &Goal, stats: &PointStats) -> Option<String> {
+    let judged = |term| Some((term, figure_ms(term, stats)?));
+    let mut terms = goal.0.iter().filter_map(judged);
     let (term, value) = terms.find(|(term, value)| !term.is_kept(*value))?;
     Some(format!(
         "{} is {value:.3} ms; the goal is {term}",
         term.figure
     ))
+}
+
+/// Which terms of a goal were not judged, and why.
+fn unjudged(goal: &Goal, stats: &PointStats) -> Option<String> {
+    let missing = goal.0.iter().filter(|t| figure_ms(t, stats).is_none());
+    let terms: Vec<String> = missing.map(GoalTerm::to_string).collect();
+    (!terms.is_empty()).then(|| {
+        format!(
+            "{} was not judged: fewer than ten of {} operations would be above the percentile",
+            terms.join(", "),
+            stats.service().count()
+        )
+    })
 }

@@ -221,14 +221,15 @@ fn check_search(run: &Run<'_>, verification: &mut Verification) {
             Some(_) => SearchPoint::judged(tried.kind, tried.point.clone(), plan),
             None => SearchPoint::too_large(tried.kind, tried.point.clone()),
         };
-        if (judged.held, &judged.reason) != (tried.held, &tried.reason) {
+        let outcome = |p: &SearchPoint| (p.held, p.reason.clone(), p.unjudged.clone());
+        if outcome(&judged) != outcome(tried) {
             faults.push(format!(
                 "load point {number} of the search does not have the outcome that its figures give"
             ));
         }
-        let before = record.search.iter().take(at).map(SearchPoint::tried);
+        let before = record.search.iter().take(at).map(|p| p.tried(plan));
         let next = Search::after(plan, before).next_step();
-        let (load, is_full) = (tried.tried().load, tried.kind == SearchKind::Confirm);
+        let (load, is_full) = (tried.tried(plan).load, tried.kind == SearchKind::Confirm);
         let follows = match next {
             SearchStep::Probe(wanted) => !is_full && wanted == load,
             SearchStep::Confirm(wanted) => is_full && wanted == load,

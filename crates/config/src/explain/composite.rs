@@ -1,6 +1,6 @@
 //! The text of `filermark plan` for composite benchmarks.
 
-use super::{FILL_RATES, head, monitor, remarks, span};
+use super::{FILL_RATES, OPEN_NEEDS, head, monitor, remarks, span};
 use filermark_model::composite::{CompositeWork, DataSet};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory::{CLIENT_BYTES, COMPOSITE_PROC_BYTES};
@@ -122,6 +122,9 @@ fn data_set(plan: &RunPlan, work: &CompositeWork, point: LoadPoint) -> DataSet {
 }
 
 fn points(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::Result {
+    if let Some(plan) = &plan.search {
+        return super::search(out, plan);
+    }
     let units = plan.points.iter().any(|p| p.units > 0.0);
     let unit = match units {
         true => format!("{}s", plan.benchmark.unit),
@@ -181,6 +184,10 @@ fn clients(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
 }
 
 fn needs(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::Result {
+    if plan.search.is_some() {
+        writeln!(out, "\n{OPEN_NEEDS}")?;
+        return memory(out, plan, work);
+    }
     let sets: Vec<DataSet> = plan
         .points
         .iter()

@@ -81,7 +81,9 @@ pub const FLAGS: &[Flag] = &[
     value('B', "aggregate", "SIZE", Effect::Parameter("AGGR_CAP"), "Least data set of all procs, with k, m, g or t [default: 1g]"),
     switch('G', "heartbeat", Effect::Sets(&[("HEARTBEAT_NOTIFICATIONS", "on")]), "Report the rate of a proc every minute"),
     value('O', "op-rate", "RATE", Effect::Own, "Requested operations per second [default: as many as possible]").help(
-        "Divided equally among the procs whose line in the token file has no Oprate of its own.",
+        "Divided equally among the procs whose line in the token file has no Oprate of its own. \
+         -O search finds the highest rate that holds, and measures ten load points up to it; \
+         Oprates keep their ratios.",
     ),
     switch('N', "bands", Effect::Own, "Show the latency bands"),
     value('q', "heartbeat-log", "FILE", Effect::Own, "Log all heartbeats to this file"),

@@ -18,12 +18,13 @@ use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{left_out, limits, phases, secret_note};
 use crate::reading::{Reading, Reports};
 use crate::resolved::NetmistOutput;
+use crate::search;
 use crate::space::memory_note;
 use crate::stop_command::netmist_stop_command;
 use filermark_model::benchmark::{Protocol, Standard, Work};
 use filermark_model::bucket::MadeBuckets;
 use filermark_model::composite::{Component, CompositeWork};
-use filermark_model::plan::{IpChoice, LoadPoint, ProcPlan};
+use filermark_model::plan::{IpChoice, LoadPoint, PhasePlan, ProcPlan, SearchLoad, SearchPlan};
 use filermark_model::registry::Registry;
 use filermark_model::units::counted;
 use filermark_model::{
@@ -63,8 +64,15 @@ impl Dialect for Netmist<'_> {
         refuse_windows(r);
         let driver = settings::driver(r)?;
         let clock_service = settings::clock_service(r);
-        let want = "operations per second, e.g. -O 1000";
-        let total_rate = number(&mut r.reports, args, 'O', want, rate);
+        let want = "operations per second, e.g. -O 1000, or -O search";
+        let searched = search::is_word(args.value('O'));
+        let total_rate = match searched {
+            true => None,
+            false => {
+                search::unused_without(r, "-O");
+                number(&mut r.reports, args, 'O', want, rate)
+            }
+        };
         let whole = |t: &str| t.parse::<u32>().ok().filter(|n| *n > 0);
         let per_client = number(&mut r.reports, args, 'd', "a whole number from 1 on", whole);
         let naming = ClientNames::new(values, args.sources.host.slurm_nodes.as_deref());
@@ -75,6 +83,11 @@ impl Dialect for Netmist<'_> {
             return None;
         }
 
+        // The procs of a search have rates in the ratio of their Oprates, or equal ones.
+        let total_rate = match searched {
+            true => search_rate(&mut r.reports, &lines)?,
+            false => total_rate,
+        };
         let (clients, all) = deal(&mut r.reports, &lines, &objects, total_rate);
         let most = procs::most_per_client(&all, clients.len());
         if let Some(given) = per_client.filter(|n| *n != most) {
@@ -98,15 +111,21 @@ impl Dialect for Netmist<'_> {
         );
         let mut phases = phases(values, &benchmark);
         let sharing = values.get(&params::SHARING_MODE);
-        let touch_all =
-            !args.exact_time && touch(&mut r.reports, &benchmark, &all, sharing, &mut phases);
+        let touch_all = !args.exact_time
+            && !searched
+            && touch(&mut r.reports, &benchmark, &all, sharing, &mut phases);
+        let points = vec![point(&all)];
+        let search = searched.then(|| search_plan(r, &all, points[0], &phases));
         r.reports.findings.extend(attribute_cache(&benchmark));
         let limits = limits(values, &benchmark);
         Some(Demand {
             benchmark,
             driver,
-            points: vec![point(&all)],
-            search: None,
+            points: match searched {
+                true => Vec::new(),
+                false => points,
+            },
+            search,
             clients,
             procs_per_client: most,
             procs: all,
@@ -239,6 +258,41 @@ fn deal(
         }
     }
     (clients, all)
+}
+
+/// -O search: the rate that procs have before the search sets it; `None`: it is in the lines.
+/// The outer `None`: the token file cannot be searched, as reported.
+fn search_rate(reports: &mut Reports, lines: &[TokenLine]) -> Option<Option<f64>> {
+    let rated = lines.iter().filter(|l| l.oprate.is_some()).count();
+    if rated != 0 && rated != lines.len() {
+        reports.refuse(
+            SourceLocation::Option("-O".into()),
+            format!(
+                "-O search: {rated} of {} lines of the token file have an Oprate; a search needs it in all of them, or in none",
+                lines.len()
+            ),
+            "give each line its Oprate, whose ratios are kept, or leave all out: equal rates",
+        );
+        return None;
+    }
+    let procs: u32 = lines.iter().map(|l| l.instances).sum();
+    Some((rated == 0).then_some(f64::from(procs)))
+}
+
+/// The search of -O search: op/s in all.
+fn search_plan(
+    r: &mut Reading<'_>,
+    all: &[ProcPlan],
+    point: LoadPoint,
+    phases: &PhasePlan,
+) -> SearchPlan {
+    let load = SearchLoad::Rates {
+        ops_per_sec: point.requested.0,
+    };
+    let exact = "-O search: RUN takes the time of -t, also where the data set needs a longer one";
+    r.reports
+        .note(Rule::DataTouched, Severity::Note, exact.to_owned());
+    search::plan(r, all.len() as u64, phases, load)
 }
 
 fn differs(given: u32, most: u32) -> Finding {

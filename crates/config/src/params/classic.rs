@@ -39,7 +39,7 @@ parameters! {
          the sum over all procs of all clients; it is rounded down so that every proc gets a \
          whole number of operations per second. LOAD=200 INCR_LOAD=200 NUM_RUNS=3 on 32 procs \
          gives 192, 384 and 576. LOAD=search finds the highest load that holds, and measures ten \
-         load points up to it. LOAD=max requests no rate: every proc of a classical benchmark \
+         load points up to it, of composite benchmarks in units. LOAD=max requests no rate: every proc of a classical benchmark \
          makes its next operation as soon as the one before has ended, and FILESET_MB sets the \
          size of the file set. Of composite benchmarks it is the number of units of the \
          business metric (BUILDs, STREAMs ...), and nothing is rounded.",
@@ -50,25 +50,33 @@ parameters! {
         "LOAD=search: latencies that the load has to keep, beside the rules",
     )
     .own()
-    .classic()
     .example("p99<5ms")
     .help("Limits of the service time, with commas between them: mean, max or a percentile (p50, p99, p99.9), then < or <=, then a number with us, ms or s.");
     SEARCH_FIRST: Option<u64> = p(
         Group::Load,
-        Kind::Int(1, LOAD_MAX, "op/s"),
-        "LOAD=search: the load of the first probe; not set: 10 op/s per proc",
+        Kind::Int(1, LOAD_MAX, "op/s or units"),
+        "LOAD=search: the first probe; not set: 10 op/s per proc, or 1 unit",
     )
     .own()
-    .classic()
     .example("1000")
     .help("Choose a load that holds: the file set grows with the loads that are tried.");
+    SEARCH_MAX: Option<u64> = p(
+        Group::Load,
+        Kind::Int(1, LOAD_MAX, "op/s or units"),
+        "LOAD=search: the highest load that is tried",
+    )
+    .own()
+    .example("20000")
+    .help(
+        "Not set: no limit; of composite benchmarks so many units that each client has 250 procs. \
+         The clients need memory, threads and open files for the procs of this load.",
+    );
     SEARCH_RUNTIME: f64 = p(
         Group::Load,
         Kind::Real(0.1, 604_800.0, "seconds"),
         "LOAD=search: length of RUN of a probe, at most RUNTIME",
     )
     .own()
-    .classic()
     .default("10")
     .help("WARMUP of a probe is WARMUP_TIME, but at most 5 s. The load that is found is confirmed with WARMUP_TIME and RUNTIME.");
     SEARCH_SWEEP: bool = p(
@@ -77,7 +85,6 @@ parameters! {
         "LOAD=search: ten load points up to the load that was found follow",
     )
     .own()
-    .classic()
     .default("on")
     .help("off: the confirmed load is the only load point of the run.");
     INCR_LOAD: Option<u64> = p(

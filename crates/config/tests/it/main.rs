@@ -10,6 +10,7 @@ mod never_panics;
 mod pinned;
 mod plans;
 mod refusals;
+mod searches;
 mod smb;
 mod trial;
 

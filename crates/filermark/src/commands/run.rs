@@ -448,8 +448,9 @@ fn finish(
         .record_path
         .parent()
         .unwrap_or_else(|| std::path::Path::new("."));
-    // A run without a load point has no summary.
-    match (stdout_is_taken, output.json || !record.points.is_empty()) {
+    // A run without a load point has no summary; one whose search found none has.
+    let is_empty = record.points.is_empty() && record.search.is_empty();
+    match (stdout_is_taken, output.json || !is_empty) {
         (_, false) => {}
         (true, true) => stdout::print_summary_to_stderr(record, output),
         (false, true) => stdout::print_summary(record, output),
@@ -500,8 +501,12 @@ fn without_results(
         return Err(CommandError::of(why));
     }
     print_files(dir, outcome.files.iter().cloned());
+    let why = match record.search.is_empty() {
+        true => "no load point was measured",
+        false => "the search has found no load",
+    };
     print_stderr_line(format!(
-        "record: {}; no load point was measured, so there is no report",
+        "record: {}; {why}, so there is no report",
         outcome.record_path.display()
     ));
     Ok((stdout::exit_code(record), None))

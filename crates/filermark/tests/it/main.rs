@@ -82,6 +82,7 @@ mod results;
 mod resumed;
 mod scale;
 mod search;
+mod search_kinds;
 mod silent;
 mod smb;
 mod smb_secrets;

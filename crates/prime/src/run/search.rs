@@ -50,7 +50,7 @@ impl Run<'_> {
                 return Ok(found);
             }
             let tried = &self.journal.record().search;
-            let search = Search::after(plan, tried.iter().map(SearchPoint::tried));
+            let search = Search::after(plan, tried.iter().map(|p| p.tried(plan)));
             let (kind, load) = match search.next_step() {
                 SearchStep::Probe(load) => (SearchKind::Probe, load),
                 // `SearchResult::of` has handled the end.

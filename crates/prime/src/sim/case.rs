@@ -7,7 +7,7 @@ use super::world::{FIXED_WARMUP, SimState};
 use crate::run::{RunOptions, RunOutcome, run};
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{LaunchPlan, OnLost};
-use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint, SearchPlan};
+use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint, SearchLoad, SearchPlan};
 use filermark_model::stop_if::{StopCondition, StopFigure};
 use filermark_model::{Nanos, Rng, RunPlan};
 use std::cell::RefCell;
@@ -106,6 +106,7 @@ impl Case {
             let step = self.hosts as u64;
             plan.points.clear();
             plan.search = Some(SearchPlan {
+                load: SearchLoad::Ops,
                 first: 10 * step,
                 step,
                 max: 10_000,

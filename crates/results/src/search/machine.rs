@@ -32,7 +32,7 @@ pub struct Tried {
     pub full: bool,
     /// Whether it held.
     pub held: bool,
-    /// The rate that was achieved, in op/s; 0: unknown.
+    /// The load that was achieved, in the unit of the search; 0: unknown.
     pub achieved: f64,
 }
 
@@ -193,7 +193,8 @@ impl Search {
         }
         if was_limit {
             self.changes.push(format!(
-                "a load of {load} op/s did not hold, and held later: the server has become faster, or its speed varies"
+                "a load of {} did not hold, and held later: the server has become faster, or its speed varies",
+                self.plan.shown(load)
             ));
             let mut above = self.counts.range(load + 1..);
             self.high = above
@@ -220,7 +221,8 @@ impl Search {
             _ => ", although probes of it held",
         };
         self.changes.push(format!(
-            "a load of {load} op/s did not hold in {} of {} full load points{held_before}: the server has become slower, or its speed varies",
+            "a load of {} did not hold in {} of {} full load points{held_before}: the server has become slower, or its speed varies",
+            self.plan.shown(load),
             counts.full_failed,
             counts.full_failed + counts.full_held
         ));

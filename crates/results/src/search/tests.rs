@@ -1,11 +1,13 @@
 //! The state machine against simulated servers.
 
 use super::machine::{Search, SearchEnd, SearchStep, TRIES_MAX, Tried};
-use filermark_model::plan::SearchPlan;
-use filermark_model::{Nanos, Rng};
+use super::{SearchKind, SearchPoint, SearchResult};
+use filermark_model::plan::{SearchLoad, SearchPlan};
+use filermark_model::{Finding, Nanos, Rng, Severity};
 
 fn plan(step: u64, first: u64) -> SearchPlan {
     SearchPlan {
+        load: SearchLoad::Ops,
         first,
         step,
         max: 1_000_000,
@@ -196,4 +198,90 @@ fn a_search_that_was_cut_goes_on_where_it_was() {
         };
         assert_eq!(before.next_step(), expected);
     }
+}
+
+fn goal_plan(goal: &str) -> SearchPlan {
+    SearchPlan {
+        goal: Some(goal.into()),
+        ..plan(4, 40)
+    }
+}
+
+#[test]
+fn a_percentile_with_too_few_operations_is_not_judged_and_this_is_stated() {
+    let record = crate::testing::record();
+    let mut point = record.points[0].clone();
+    point.findings.clear();
+    let judged = |goal| SearchPoint::judged(SearchKind::Confirm, point.clone(), &goal_plan(goal));
+    let kept = judged("p50<10s, mean<10s");
+    assert!(kept.held && kept.unjudged.is_none(), "{:?}", kept.reason);
+    let missed = judged("p50<0.001us");
+    let reason = missed.reason.expect("missed");
+    assert!(reason.starts_with("p50 is "), "{reason}");
+    // The gates do not judge it either.
+    let open = judged("mean<10s, p99.9999999<0.001us");
+    assert!(open.held, "{:?}", open.reason);
+    let text = open.unjudged.expect("not judged");
+    assert!(text.starts_with("p99.9999999<"), "{text}");
+    assert!(
+        text.contains("was not judged: fewer than ten of "),
+        "{text}"
+    );
+    // A term that is missed is the reason, whatever the others are.
+    let both = judged("p99.9999999<1us, mean<0.001us");
+    assert!(!both.held && both.unjudged.is_none());
+}
+
+#[test]
+fn what_was_not_judged_at_the_result_is_a_warning() {
+    let record = crate::testing::record();
+    let plan = goal_plan("p99.9999999<1us");
+    let plan = SearchPlan { max: 40, ..plan };
+    let mut point = record.points[0].clone();
+    point.findings.clear();
+    point.load = plan.point(1, 40);
+    let tries = [SearchKind::Probe, SearchKind::Confirm, SearchKind::Confirm];
+    let tries = tries.map(|kind| SearchPoint::judged(kind, point.clone(), &plan));
+    let found = SearchResult::of(&plan, &tries).expect("it has ended");
+    assert_eq!(found.load, Some(40));
+    let findings = found.findings(&plan);
+    let warned = |f: &&Finding| f.severity == Severity::Warning;
+    let warning = findings.iter().find(warned).expect("a warning");
+    assert!(
+        warning.message.contains("was not judged"),
+        "{}",
+        warning.message
+    );
+    assert!(
+        found.text(&plan).contains("SEARCH_MAX=40"),
+        "{}",
+        found.text(&plan)
+    );
+}
+
+#[test]
+fn a_composite_is_searched_in_whole_units() {
+    let plan = SearchPlan {
+        load: SearchLoad::Units {
+            name: "BUILD".into(),
+            ops_per_unit: 500.0,
+            procs_per_unit: 5,
+        },
+        max: 100,
+        ..plan(1, 1)
+    };
+    for limit in [1.0, 3.0, 17.0, 60.0, 99.0] {
+        let done = search(&plan, |load, _| knee(limit)(load));
+        let found = done.end.load.expect("a load") as f64;
+        assert!(
+            found <= limit / 0.98 && found >= limit * 0.97 - 1.0,
+            "{limit}: {found}"
+        );
+        assert!(probes(&done) <= 12, "{limit}: {:?}", done.tried);
+    }
+    let contradicted = search(&plan, |load, nth| {
+        knee(if nth < 5 { 60.0 } else { 9.0 })(load)
+    });
+    let changes = contradicted.changes.join("; ");
+    assert!(changes.contains(" BUILDs did not hold"), "{changes}");
 }

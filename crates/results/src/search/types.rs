@@ -2,7 +2,7 @@
 
 use super::machine::{Search, SearchStep, TRIES_MAX, Tried};
 use crate::record::PointRecord;
-use filermark_model::plan::{LoadPoint, SearchPlan};
+use filermark_model::plan::{LoadPoint, SearchLoad, SearchPlan};
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
 use serde::{Deserialize, Serialize};
@@ -37,18 +37,21 @@ pub struct SearchPoint {
     /// Why it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Which terms of the goal were not judged, and why; `None`: all were, or it did not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<String>,
     /// What was measured.
     pub point: PointRecord,
 }
 
 impl SearchPoint {
     /// For the state machine.
-    pub fn tried(&self) -> Tried {
+    pub fn tried(&self, plan: &SearchPlan) -> Tried {
         Tried {
-            load: self.point.load.entered.0 as u64,
+            load: plan.load_of(self.point.load),
             full: self.kind == SearchKind::Confirm,
             held: self.held,
-            achieved: self.achieved(),
+            achieved: plan.load_of_rate(self.achieved()),
         }
     }
 
@@ -62,7 +65,8 @@ impl SearchPoint {
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
-    /// The highest load that holds, confirmed by full load points, in op/s; `None`: none.
+    /// The highest load that holds, confirmed by full load points, in the unit of the search;
+    /// `None`: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<u64>,
     /// The mean of the rates that its full load points achieved, in op/s.
@@ -72,7 +76,7 @@ pub struct SearchResult {
     pub held_count: u32,
     /// All full load points at this load.
     pub full_count: u32,
-    /// The lowest load above it that did not hold, in op/s; `None`: none was found.
+    /// The lowest load above it that did not hold; `None`: none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_at: Option<u64>,
     /// How often that load did not hold.
@@ -86,6 +90,9 @@ pub struct SearchResult {
     /// Whether it ended because it had tried the most loads that it may try.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gave_up: bool,
+    /// Which terms of the goal were not judged in a full load point at this load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<String>,
     /// Where the tries contradict each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
@@ -96,11 +103,11 @@ pub struct SearchResult {
 impl SearchResult {
     /// The result of a search that has ended; `None`: it has not.
     pub fn of(plan: &SearchPlan, points: &[SearchPoint]) -> Option<Self> {
-        let search = Search::after(plan, points.iter().map(SearchPoint::tried));
+        let search = Search::after(plan, points.iter().map(|p| p.tried(plan)));
         let SearchStep::End(end) = search.next_step() else {
             return None;
         };
-        let at = |load: u64| points.iter().filter(move |p| p.tried().load == load);
+        let at = |load: u64| points.iter().filter(move |p| p.tried(plan).load == load);
         let full = |load| at(load).filter(|p| p.kind == SearchKind::Confirm);
         let count = |points: usize| u32::try_from(points).unwrap_or(u32::MAX);
         let held = |load| full(load).filter(|p| p.held);
@@ -124,6 +131,9 @@ impl SearchResult {
                     .count(),
             ),
             gave_up: end.gave_up,
+            unjudged: end
+                .load
+                .and_then(|load| held(load).find_map(|p| p.unjudged.clone())),
             changes: search.changes().to_vec(),
             points: end
                 .load
@@ -140,16 +150,19 @@ impl SearchResult {
         let probes = counted(u64::from(self.probe_count), "probe");
         let above = match self.failed_at {
             Some(load) => format!(
-                "{load} op/s did not hold in {} of {}; so the highest load is between {} and {load} op/s",
+                "{} did not hold in {} of {}; so the highest load is between {} and {}",
+                plan.shown(load),
                 self.failed_count,
                 counted(u64::from(self.failed_of), "attempt"),
                 self.load.unwrap_or(0),
+                plan.shown(load),
             ),
-            None => "no higher load was tried".to_owned(),
+            None => format!("no higher load is tried (SEARCH_MAX={})", plan.max),
         };
         match (self.load, self.achieved) {
             (Some(load), Some(achieved)) => format!(
-                "the highest load that holds{goal} is {load} op/s ({achieved:.1} op/s achieved; held in {} of {}, after {probes}); {above}",
+                "the highest load that holds{goal} is {} ({achieved:.1} op/s achieved; held in {} of {}, after {probes}); {above}",
+                plan.shown(load),
                 self.held_count,
                 counted(u64::from(self.full_count), "full load point"),
             ),
@@ -159,8 +172,12 @@ impl SearchResult {
                 )
             }
             _ => format!(
-                "no load holds{goal}, down to {} op/s (1 op/s for each proc), in {probes}",
-                plan.step
+                "no load holds{goal}, down to {}{}, in {probes}",
+                plan.shown(plan.step),
+                match plan.load {
+                    SearchLoad::Units { .. } => "",
+                    SearchLoad::Ops | SearchLoad::Rates { .. } => " (1 op/s for each proc)",
+                }
             ),
         }
     }
@@ -176,6 +193,13 @@ impl SearchResult {
             let text = format!("during the search the highest load has changed: {text}");
             Finding::new(Rule::Search, Severity::Warning, text)
         });
-        std::iter::once(result).chain(changes).collect()
+        let unjudged = self.unjudged.iter().map(|text| {
+            let text = format!("at the load that was found {text}; raise RUNTIME");
+            Finding::new(Rule::Search, Severity::Warning, text)
+        });
+        std::iter::once(result)
+            .chain(changes)
+            .chain(unjudged)
+            .collect()
     }
 }

@@ -4,7 +4,7 @@ use super::{plan, smb_plan};
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{
     ClockServicePlan, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, PosixPlan, RunPlan,
-    ScriptsPlan, SearchPlan,
+    ScriptsPlan, SearchLoad, SearchPlan,
 };
 use filermark_model::{Nanos, stop_if};
 
@@ -33,6 +33,11 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
         port: 2010,
     });
     whole.search = Some(SearchPlan {
+        load: SearchLoad::Units {
+            name: "BUILD".into(),
+            ops_per_unit: 500.0,
+            procs_per_unit: 5,
+        },
         first: 100,
         step: 4,
         max: 1_000_000,
