@@ -38,6 +38,9 @@ impl SearchRow {
         let outcome = match (&tried.reason, &tried.unjudged) {
             (None, None) => "held".to_owned(),
             (None, Some(unjudged)) => format!("held; {}", one_line(unjudged)),
+            (Some(reason), _) if tried.undecided => {
+                format!("undecided: {}", one_line(reason))
+            }
             (Some(reason), _) => format!("not held: {}", one_line(reason)),
         };
         let units = load.units > 0.0;
@@ -143,6 +146,8 @@ pub(crate) fn json(record: &RunRecord) -> Option<Value> {
         "failed_at": found.and_then(|found| found.failed_at),
         "text": found.map(|found: &SearchResult| found.text(plan)),
         "unjudged": found.and_then(|found| found.unjudged.as_ref()),
+        "undecided_count": found.map(|found| found.undecided_count),
+        "undecided_loads": found.map_or(&[][..], |found| &found.undecided_loads),
         "changes": found.map_or(&[][..], |found| &found.changes),
         "points": points,
     }))
@@ -158,6 +163,7 @@ fn point(tried: &SearchPoint) -> Value {
         "achieved_ops_per_sec": stats.map(|stats| stats.achieved_ops_per_sec()),
         "service_ms_mean": stats.map(|stats| stats.service().mean_ns() / 1e6),
         "held": tried.held,
+        "undecided": tried.undecided,
         "reason": tried.reason,
         "unjudged": tried.unjudged,
     })

@@ -7,9 +7,10 @@ mod tests;
 pub(crate) mod types;
 
 pub use machine::{Search, SearchEnd, SearchStep, TRIES_MAX, Tried};
-pub use types::{SearchKind, SearchPoint, SearchResult};
+pub use types::{Decided, SearchKind, SearchPoint, SearchResult, UNDECIDED_MAX};
 
 use crate::assertion::percentile_ms;
+use crate::compare::OF_CLIENTS;
 use crate::judge::rate::is_missed;
 use crate::record::PointRecord;
 use filermark_model::goal::{Goal, GoalFigure, GoalTerm};
@@ -24,6 +25,7 @@ impl SearchPoint {
     /// wants, and the goal is kept.
     pub fn judged(kind: SearchKind, point: PointRecord, plan: &SearchPlan) -> Self {
         let reason = reason(kind, &point, plan);
+        let undecided = reason.is_some() && shows_clients_only(&point);
         let unjudged = match (&reason, goal_of(plan), point.measured()) {
             (None, Some(goal), Some(stats)) => unjudged(&goal, stats),
             _ => None,
@@ -31,6 +33,7 @@ impl SearchPoint {
         Self {
             kind,
             held: reason.is_none(),
+            undecided,
             reason,
             unjudged,
             point,
@@ -43,11 +46,27 @@ impl SearchPoint {
         Self {
             kind,
             held: false,
+            undecided: false,
             reason,
             unjudged: None,
             point,
         }
     }
+}
+
+/// Whether a load point is invalid by rules about the clients, and its operations are in order:
+/// then it shows nothing about the server. Rates that it missed may be missed because of that.
+fn shows_clients_only(point: &PointRecord) -> bool {
+    const WRONG: [Rule; 4] = [
+        Rule::Errors,
+        Rule::DataVerify,
+        Rule::DataLost,
+        Rule::Uncommitted,
+    ];
+    let invalid = || point.findings.iter().filter(|f| f.invalidates());
+    point.measured().is_some()
+        && invalid().any(|f| OF_CLIENTS.contains(&f.rule))
+        && !invalid().any(|f| WRONG.contains(&f.rule))
 }
 
 /// Why a load does not hold; `None`: it does.

@@ -7,7 +7,9 @@ use filermark_model::stats::{ComponentStats, PointStats};
 use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, Rule, RunPlan};
 use filermark_results::figures::is_background;
 use filermark_results::record::Outcome;
-use filermark_results::search::{Search, SearchKind, SearchPoint, SearchResult, SearchStep};
+use filermark_results::search::{
+    Decided, Search, SearchKind, SearchPoint, SearchResult, SearchStep,
+};
 use filermark_results::{
     ClientSummary, Phase, PointRecord, RunRecord, Timestamp, fingerprint, hosts_changed,
 };
@@ -221,15 +223,15 @@ fn check_search(run: &Run<'_>, verification: &mut Verification) {
             Some(_) => SearchPoint::judged(tried.kind, tried.point.clone(), plan),
             None => SearchPoint::too_large(tried.kind, tried.point.clone()),
         };
-        let outcome = |p: &SearchPoint| (p.held, p.reason.clone(), p.unjudged.clone());
+        let outcome = |p: &SearchPoint| (p.held, p.undecided, p.reason.clone(), p.unjudged.clone());
         if outcome(&judged) != outcome(tried) {
             faults.push(format!(
                 "load point {number} of the search does not have the outcome that its figures give"
             ));
         }
-        let before = record.search.iter().take(at).map(|p| p.tried(plan));
+        let before = Decided::of(plan, &record.search[..at]).tried;
         let next = Search::after(plan, before).next_step();
-        let (load, is_full) = (tried.tried(plan).load, tried.kind == SearchKind::Confirm);
+        let (load, is_full) = (tried.load(plan), tried.kind == SearchKind::Confirm);
         let follows = match next {
             SearchStep::Probe(wanted) => !is_full && wanted == load,
             SearchStep::Confirm(wanted) => is_full && wanted == load,

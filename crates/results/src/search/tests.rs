@@ -1,9 +1,9 @@
 //! The state machine against simulated servers.
 
 use super::machine::{Search, SearchEnd, SearchStep, TRIES_MAX, Tried};
-use super::{SearchKind, SearchPoint, SearchResult};
+use super::{Decided, SearchKind, SearchPoint, SearchResult};
 use filermark_model::plan::{SearchLoad, SearchPlan};
-use filermark_model::{Finding, Nanos, Rng, Severity};
+use filermark_model::{Finding, Nanos, Rng, Rule, Severity};
 
 fn plan(step: u64, first: u64) -> SearchPlan {
     SearchPlan {
@@ -230,6 +230,73 @@ fn a_percentile_with_too_few_operations_is_not_judged_and_this_is_stated() {
     // A term that is missed is the reason, whatever the others are.
     let both = judged("p99.9999999<1us, mean<0.001us");
     assert!(!both.held && both.unjudged.is_none());
+}
+
+/// A point of a search with findings that make it invalid.
+fn with_rules(plan: &SearchPlan, kind: SearchKind, load: u64, rules: &[Rule]) -> SearchPoint {
+    let mut point = crate::testing::record().points[0].clone();
+    point.load = plan.point(1, load);
+    let finding = |rule: &Rule| Finding::new(*rule, Severity::Invalid, "a reason");
+    point.findings = rules.iter().map(finding).collect();
+    SearchPoint::judged(kind, point, plan)
+}
+
+/// A stalled client says nothing about the server: the load is tried again, and after three times
+/// it counts as not held, with a warning.
+#[test]
+fn a_load_point_that_shows_only_its_clients_is_tried_again() {
+    let plan = SearchPlan {
+        achieved_pcnt_min: 0.0,
+        ..plan(4, 40)
+    };
+    let stalled = |kind| with_rules(&plan, kind, 40, &[Rule::GeneratorStalled]);
+    let one = stalled(SearchKind::Probe);
+    assert!(!one.held && one.undecided);
+    let late = [Rule::AchievedRate, Rule::ClientStart];
+    assert!(with_rules(&plan, SearchKind::Probe, 40, &late).undecided);
+    let wrong = [Rule::GeneratorStalled, Rule::Errors];
+    assert!(!with_rules(&plan, SearchKind::Probe, 40, &wrong).undecided);
+    assert!(!with_rules(&plan, SearchKind::Probe, 40, &[Rule::AchievedRate]).undecided);
+
+    let decided = |points: &[SearchPoint]| Decided::of(&plan, points);
+    let mut points = vec![one.clone(), one.clone()];
+    assert_eq!(decided(&points), Decided::default());
+    let step = |points: &[SearchPoint]| Search::after(&plan, decided(points).tried).next_step();
+    assert_eq!(step(&points), SearchStep::Probe(40), "the same load again");
+    points.push(one);
+    assert_eq!(decided(&points).given_up, [40]);
+    assert_ne!(step(&points), SearchStep::Probe(40));
+
+    // Between them and the end the others count.
+    let held = with_rules(&plan, SearchKind::Probe, 40, &[]);
+    let confirmed = with_rules(&plan, SearchKind::Confirm, 40, &[]);
+    let plan = SearchPlan {
+        max: 40,
+        ..plan.clone()
+    };
+    let points = [
+        stalled(SearchKind::Probe),
+        held,
+        stalled(SearchKind::Confirm),
+        confirmed.clone(),
+        confirmed,
+    ];
+    let found = SearchResult::of(&plan, &points).expect("it has ended");
+    assert_eq!(
+        (found.load, found.full_count, found.held_count),
+        (Some(40), 2, 2)
+    );
+    assert_eq!((found.undecided_count, found.failed_at), (2, None));
+    let stated = found.findings(&plan);
+    let words = "2 load points of the search showed nothing about the server";
+    assert!(
+        stated.iter().any(|f| f.message.starts_with(words)),
+        "{stated:?}"
+    );
+    assert!(
+        stated.iter().all(|f| f.severity == Severity::Note),
+        "{stated:?}"
+    );
 }
 
 #[test]

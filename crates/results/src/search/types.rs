@@ -34,6 +34,10 @@ pub struct SearchPoint {
     pub kind: SearchKind,
     /// Whether the load held.
     pub held: bool,
+    /// Whether it shows nothing about the server: a client stalled, was lost or began late. The
+    /// load is tried again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undecided: bool,
     /// Why it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -45,10 +49,15 @@ pub struct SearchPoint {
 }
 
 impl SearchPoint {
+    /// Its load, in the unit of the search.
+    pub fn load(&self, plan: &SearchPlan) -> u64 {
+        plan.load_of(self.point.load)
+    }
+
     /// For the state machine.
-    pub fn tried(&self, plan: &SearchPlan) -> Tried {
+    fn tried(&self, plan: &SearchPlan) -> Tried {
         Tried {
-            load: plan.load_of(self.point.load),
+            load: self.load(plan),
             full: self.kind == SearchKind::Confirm,
             held: self.held,
             achieved: plan.load_of_rate(self.achieved()),
@@ -59,6 +68,43 @@ impl SearchPoint {
     pub fn achieved(&self) -> f64 {
         let stats = self.point.measured();
         stats.map_or(0.0, |stats| stats.achieved_ops_per_sec())
+    }
+}
+
+/// So many undecided load points of a load in a row count as one that did not hold.
+pub const UNDECIDED_MAX: usize = 3;
+
+/// What the load points of a search show about the server, for the state machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decided {
+    /// Those that held or did not hold.
+    pub tried: Vec<Tried>,
+    /// Loads that count as not held because of [`UNDECIDED_MAX`].
+    pub given_up: Vec<u64>,
+}
+
+impl Decided {
+    /// Of load points in their order.
+    pub fn of(plan: &SearchPlan, points: &[SearchPoint]) -> Self {
+        let mut decided = Self::default();
+        let mut undecided = 0;
+        for point in points {
+            undecided = if point.undecided { undecided + 1 } else { 0 };
+            if point.undecided && undecided < UNDECIDED_MAX {
+                continue;
+            }
+            let tried = point.tried(plan);
+            if point.undecided {
+                decided.given_up.push(tried.load);
+                undecided = 0;
+            }
+            decided.tried.push(tried);
+        }
+        decided
+    }
+
+    fn at(&self, load: u64) -> impl Iterator<Item = &Tried> {
+        self.tried.iter().filter(move |tried| tried.load == load)
     }
 }
 
@@ -93,6 +139,12 @@ pub struct SearchResult {
     /// Which terms of the goal were not judged in a full load point at this load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unjudged: Option<String>,
+    /// Load points that show nothing about the server.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub undecided_count: u32,
+    /// Loads that count as not held, since only such load points were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided_loads: Vec<u64>,
     /// Where the tries contradict each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
@@ -100,14 +152,19 @@ pub struct SearchResult {
     pub points: Vec<LoadPoint>,
 }
 
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl SearchResult {
     /// The result of a search that has ended; `None`: it has not.
     pub fn of(plan: &SearchPlan, points: &[SearchPoint]) -> Option<Self> {
-        let search = Search::after(plan, points.iter().map(|p| p.tried(plan)));
+        let decided = Decided::of(plan, points);
+        let search = Search::after(plan, decided.tried.iter().copied());
         let SearchStep::End(end) = search.next_step() else {
             return None;
         };
-        let at = |load: u64| points.iter().filter(move |p| p.tried(plan).load == load);
+        let at = |load: u64| points.iter().filter(move |p| p.load(plan) == load);
         let full = |load| at(load).filter(|p| p.kind == SearchKind::Confirm);
         let count = |points: usize| u32::try_from(points).unwrap_or(u32::MAX);
         let held = |load| full(load).filter(|p| p.held);
@@ -120,10 +177,14 @@ impl SearchResult {
             load: end.load,
             achieved,
             held_count: end.load.map_or(0, |load| count(held(load).count())),
-            full_count: end.load.map_or(0, |load| count(full(load).count())),
+            full_count: end.load.map_or(0, |load| {
+                count(decided.at(load).filter(|tried| tried.full).count())
+            }),
             failed_at: failed,
-            failed_count: failed.map_or(0, |load| count(at(load).filter(|p| !p.held).count())),
-            failed_of: failed.map_or(0, |load| count(at(load).count())),
+            failed_count: failed.map_or(0, |load| {
+                count(decided.at(load).filter(|tried| !tried.held).count())
+            }),
+            failed_of: failed.map_or(0, |load| count(decided.at(load).count())),
             probe_count: count(
                 points
                     .iter()
@@ -134,6 +195,8 @@ impl SearchResult {
             unjudged: end
                 .load
                 .and_then(|load| held(load).find_map(|p| p.unjudged.clone())),
+            undecided_count: count(points.iter().filter(|p| p.undecided).count()),
+            undecided_loads: decided.given_up.clone(),
             changes: search.changes().to_vec(),
             points: end
                 .load
@@ -200,6 +263,30 @@ impl SearchResult {
         std::iter::once(result)
             .chain(changes)
             .chain(unjudged)
+            .chain(self.undecided(plan))
             .collect()
+    }
+
+    /// The findings about load points that show nothing about the server.
+    fn undecided(&self, plan: &SearchPlan) -> Vec<Finding> {
+        if self.undecided_count == 0 {
+            return Vec::new();
+        }
+        let count = counted(u64::from(self.undecided_count), "load point");
+        let text = format!(
+            "{count} of the search showed nothing about the server, since a client stalled, was \
+             lost or began late: the load was tried again"
+        );
+        let again = Finding::new(Rule::Search, Severity::Note, text);
+        let given_up = self.undecided_loads.iter().map(|load| {
+            let text = format!(
+                "a load of {} counts as not held after {UNDECIDED_MAX} such load points: the \
+                 clients may be the limit, not the server; use more clients, or clients without \
+                 other load",
+                plan.shown(*load)
+            );
+            Finding::new(Rule::Search, Severity::Warning, text)
+        });
+        std::iter::once(again).chain(given_up).collect()
     }
 }
