@@ -129,10 +129,10 @@ fn alone_a_composite_is_searched_up_to_the_knee_of_its_file_system() {
             .command("search")
             .unset("LOAD")
             .suffix("builds")
-            .set("OPRATE_MULTIPLIER", 0.1)
+            .set("OPRATE_MULTIPLIER", 0.2)
             .set("DIR_COUNT", 1)
             .set("FILES_PER_DIR", 2)
-            .set("SEARCH_MAX", 12)
+            .set("SEARCH_MAX", 6)
             .set("SEARCH_SWEEP", "off")
             .set("MIX_DEVIATION_MAX", 100)
             .set("COMPONENT_VARIANCE_MAX", 0)
@@ -142,9 +142,9 @@ fn alone_a_composite_is_searched_up_to_the_knee_of_its_file_system() {
         let record = ended.record();
         let result = found(&record);
         assert_verified(&ended, "builds");
-        // 50 op/s of a BUILD, 250 lookups/s at most.
+        // 100 op/s of a BUILD, 250 lookups/s at most.
         match (result.load, result.failed_at) {
-            (Some(load), Some(failed)) if load < failed && failed <= 12 => {
+            (Some(load), Some(failed)) if load < failed && failed <= 6 => {
                 let units: Vec<f64> = record.points.iter().map(|p| p.load.units).collect();
                 assert_eq!(units, [load as f64]);
                 let stated = format!("between {load} and {failed} BUILDs");
@@ -171,7 +171,7 @@ fn an_energy_workload_is_searched_while_a_meter_is_read() {
         "CLIENT_MOUNTPOINTS",
         format!("localhost:{}", dir.path().display()),
     )
-    .set("OPRATE_MULTIPLIER", 0.1)
+    .set("OPRATE_MULTIPLIER", 0.2)
     .set("SEARCH_MAX", 2);
     let setup =
         "idle = \"1s\"\n[[meter]]\nname = \"server\"\nat = \"sim:idle=200,noise=1,seed=7\"\n";
