@@ -85,6 +85,29 @@ fn the_page_has_a_policy_and_its_state_follows_the_events() {
 }
 
 #[test]
+fn the_page_names_the_steps_of_a_search() {
+    let page = Page::default();
+    let begin = r#"{"at":"2026-11-27T00:00:00.000Z","seq":0,"type":"phase_began","point":10003,"phase":"WARMUP","search_step":3,"requested_ops_per_sec":40.0}"#;
+    let events = include_str!("../metrics/tests/events.jsonl");
+    let second = events.lines().nth(11).expect("a second");
+    let second = second.replace("\"point\":2", "\"point\":10003");
+    for line in [begin, &second] {
+        page.receive(&read_line(line).expect("an event"));
+    }
+    let request = Request {
+        path: "/state.json".into(),
+        accept: String::new(),
+    };
+    let Body::Text(state) = page.answer(&request).body else {
+        panic!("a stream");
+    };
+    let state: serde_json::Value = serde_json::from_str(&state).expect("JSON");
+    assert_eq!(state["status"], "WARMUP of search step 3, 40 op/s");
+    assert_eq!(state["seconds"][0]["search_step"], 3);
+    assert_eq!(state["phases"][0]["search_step"], 3);
+}
+
+#[test]
 fn what_is_no_run_is_refused_with_what_to_do() {
     let answer = |request: &Request| match request.path.as_str() {
         "/events" => Response::text(404, "not here"),

@@ -62,6 +62,33 @@ fn watch_of_a_complete_run_prints_the_results_of_its_load_points() {
     assert!(ended.stderr.contains("\ncomplete, "), "{}", ended.stderr);
 }
 
+#[test]
+fn watch_names_the_steps_of_a_search_as_the_run_does() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        capacity_ops: Some("300".parse().expect("a rate")),
+        ..ServerOptions::default()
+    });
+    let run = Sweep::on(&server)
+        .set("LOAD", "search")
+        .set("FILESET_MB_PER_OP", 0.02)
+        .set("ACHIEVED_PCNT_MIN", 50)
+        .set("SEARCH_FIRST", 100)
+        .set("SEARCH_RUNTIME", 0.5)
+        .set("SEARCH_SWEEP", "off")
+        .set("RUNTIME", 0.5);
+    let run = run.arg("--events").arg("events");
+    let own = run.run();
+    let ended = watch_of(&run).succeed();
+    let steps = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("[search "));
+        lines.map(str::to_owned).collect()
+    };
+    let wanted = "[search 1] 100 op/s INIT";
+    assert!(steps(&own.stderr).iter().any(|l| l == wanted));
+    assert_eq!(steps(&ended.stderr), steps(&own.stderr));
+}
+
 /// A run that offers its events at a port, and the port.
 fn offered(run: &Sweep) -> (Started, String) {
     let mut started = run.start();

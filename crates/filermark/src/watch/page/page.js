@@ -7,6 +7,9 @@ const byId = id => document.getElementById(id);
 const figure = (value, digits) =>
   value === null || value === undefined ? '' : value.toLocaleString('en', {maximumFractionDigits: digits});
 
+// A load point, or a step of a search.
+const place = row => row.search_step ? `search ${row.search_step}` : figure(row.point, 0);
+
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -87,9 +90,9 @@ function draw(state) {
   chart('rate', state.seconds.map(s => [s.at_s, s.rate]), ['s since the run began', 'op/s'], false);
   const timed = state.seconds.filter(s => s.mean_ms !== null);
   chart('latency', timed.map(s => [s.at_s, s.mean_ms]), ['s since the run began', 'mean ms'], false);
-  fill('seconds', state.seconds.slice(-30).reverse().map(s => [figure(s.at_s, 0), figure(s.point, 0),
+  fill('seconds', state.seconds.slice(-30).reverse().map(s => [figure(s.at_s, 0), place(s),
     figure(s.rate, 0), figure(s.errors, 0), figure(s.mean_ms, 3), figure(s.max_ms, 3), figure(s.open, 0)]));
-  fill('phases', state.phases.slice().reverse().map(p => [figure(p.at_s, 0), figure(p.point, 0), p.phase]));
+  fill('phases', state.phases.slice().reverse().map(p => [figure(p.at_s, 0), place(p), p.phase]));
   const texts = state.points.flatMap(p => p.findings.map(f => `Load point ${p.point}: ${f}`)).concat(state.remarks);
   byId('findings').replaceChildren(...(texts.length ? texts : ['none so far']).map(text => {
     const item = document.createElement('li');
