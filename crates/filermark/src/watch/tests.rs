@@ -31,6 +31,25 @@ fn lines_are_returned_when_they_are_whole() {
     }
 }
 
+/// A read that goes on would not end at Ctrl-C.
+#[test]
+fn a_pipe_without_data_returns_to_the_caller() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    // Open for reading and writing: this does not wait for another process.
+    let writer = std::fs::File::options().read(true).write(true).open(&path);
+    let mut writer = writer.expect("it opens");
+    let mut tail = Tail::open(&path).expect("it opens");
+    assert_eq!(tail.next(), Ok(Next::Wait));
+    writer.write_all(b"one\ntwo").expect("written");
+    assert_eq!(tail.next(), Ok(Next::Line("one".into())));
+    assert_eq!(tail.next(), Ok(Next::Wait));
+    drop(writer);
+    assert_eq!(tail.next(), Ok(Next::End));
+}
+
 #[test]
 fn all_events_can_be_shown() {
     let style = ProgressStyle {

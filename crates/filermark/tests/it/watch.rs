@@ -9,6 +9,7 @@ use crate::terminal::Terminal;
 use filermark_server::ServerOptions;
 use filermark_testbed::{Browser, Scheme, available};
 use rustix::process::Signal;
+use std::io::Write;
 
 /// `watch` of the events of a run.
 fn watch_of(run: &Sweep) -> Sweep {
@@ -87,6 +88,24 @@ fn watch_names_the_steps_of_a_search_as_the_run_does() {
     let wanted = "[search 1] 100 op/s INIT";
     assert!(steps(&own.stderr).iter().any(|l| l == wanted));
     assert_eq!(steps(&ended.stderr), steps(&own.stderr));
+}
+
+#[test]
+fn watch_of_a_pipe_ends_at_a_signal() {
+    let events = include_str!("../../src/metrics/tests/events.jsonl");
+    let fifo = Sweep::bare().command("watch").arg("fifo");
+    let path = fifo.dir().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let writer = std::fs::File::options().read(true).write(true).open(&path);
+        let mut writer = writer.expect("it opens");
+        let mut watching = fifo.start();
+        writer.write_all(events.as_bytes()).expect("written");
+        watching.wait_for("[2/2] 200 op/s RUN");
+        watching.signal(signal);
+        assert_eq!(watching.wait().code, code);
+    }
 }
 
 /// A run that offers its events at a port, and the port.
