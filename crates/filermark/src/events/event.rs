@@ -205,6 +205,13 @@ pub struct PointEnded {
     pub findings: Vec<Finding>,
 }
 
+impl PointEnded {
+    /// Whether it was measured and counts.
+    pub fn counts(&self) -> bool {
+        self.figures.is_some() && self.verdict != "INVALID"
+    }
+}
+
 /// A summary of the measurements of a load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {

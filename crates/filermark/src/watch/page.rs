@@ -59,6 +59,8 @@ struct PointRow {
     p99_ms: Option<f64>,
     /// The verdict, or empty.
     verdict: String,
+    /// Whether it was measured and counts.
+    counts: bool,
     findings: Vec<String>,
 }
 
@@ -206,6 +208,7 @@ impl PageState {
             mean_ms: figures.map(|f| f.service_mean_ms),
             p99_ms: figures.map(|f| f.service_p99_ms),
             verdict: ended.verdict.to_string(),
+            counts: ended.counts(),
             findings: findings
                 .map(|f| format!("{}: {}", f.rule.name(), f.message))
                 .chain(ended.reason.clone())

@@ -194,10 +194,10 @@ fn interval(second: &Second) -> Interval {
 }
 
 fn state(ended: &PointEnded) -> PointState {
-    match (&ended.figures, ended.verdict.as_ref()) {
+    match (&ended.figures, ended.counts()) {
         (None, _) => PointState::Failed,
-        (Some(_), "INVALID") => PointState::Invalid,
-        (Some(_), _) => PointState::Valid,
+        (Some(_), false) => PointState::Invalid,
+        (Some(_), true) => PointState::Valid,
     }
 }
 

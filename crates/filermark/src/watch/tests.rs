@@ -96,6 +96,8 @@ fn the_page_has_a_policy_and_its_state_follows_the_events() {
     assert_eq!(state["connected_count"], 1);
     assert_eq!(state["points"][0]["verdict"], "VALID, CACHED");
     assert_eq!(state["points"][0]["achieved"], 100.0);
+    assert_eq!(state["points"][0]["counts"], true);
+    assert_eq!(state["points"][1]["counts"], false, "it has not ended");
     let finding = "short-run: the window was 1.0 s long";
     assert_eq!(state["points"][0]["findings"][0], finding);
     assert_eq!(state["points"][1]["achieved"], serde_json::Value::Null);

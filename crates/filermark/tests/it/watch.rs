@@ -299,3 +299,55 @@ fn the_page_shows_a_run_in_a_browser() {
     watching.signal(Signal::INT);
     assert_eq!(watching.wait().code, 0);
 }
+
+/// Two load points that count, and one between them that does not.
+fn events_of_an_invalid_point() -> String {
+    let all: Vec<&str> = include_str!("../../src/metrics/tests/events.jsonl")
+        .lines()
+        .collect();
+    let ended = |number: u32, rate: &str, verdict: &str| {
+        all[7]
+            .replace("\"point\":1,", &format!("\"point\":{number},"))
+            .replace(
+                "\"achieved_ops_per_sec\":100.0",
+                &format!("\"achieved_ops_per_sec\":{rate}"),
+            )
+            .replace("VALID, CACHED", verdict)
+    };
+    let end = r#"{"at":"2026-11-27T00:00:09.000Z","seq":12,"type":"run_ended","outcome":"complete","exit_code":4,"wall_seconds":9.0}"#;
+    [
+        all[0].to_owned(),
+        ended(1, "100.0", "VALID, CACHED"),
+        ended(2, "150.0", "INVALID"),
+        ended(3, "300.0", "VALID"),
+        end.to_owned(),
+    ]
+    .join("\n")
+        + "\n"
+}
+
+#[test]
+fn the_curve_of_the_page_leaves_out_what_does_not_count() {
+    let Some(browser) = available(Browser::new()) else {
+        return;
+    };
+    let _turn = beside_others();
+    let watch = Sweep::bare().command("watch").arg("events").arg("--web");
+    watch.write("events", &events_of_an_invalid_point());
+    let mut watching = watch.in_network_of(browser.sandbox()).start();
+    watching.wait_for("the page stays at http://");
+    let text = watching.stderr();
+    let url = text.lines().find_map(|line| line.strip_prefix("page: "));
+    let url = url.expect("an address");
+    let seen = browser.open_url(url, Scheme::Light, (1280, 1000));
+    let dom = seen.expect("it opens").dom;
+    assert_eq!(dom.matches("<circle class=\"dot\"").count(), 2, "{dom}");
+    assert_eq!(dom.matches("<circle class=\"dot void\"").count(), 1);
+    let title = "<title>Load point 2, INVALID: 150 op/s, mean 2 ms</title>";
+    assert!(dom.contains(title), "{dom}");
+    let (_, line) = dom.split_once(" points=\"").expect("a line");
+    let (places, _) = line.split_once('"').expect("its end");
+    assert_eq!(places.split(' ').count(), 2, "{places}");
+    watching.signal(Signal::INT);
+    assert_eq!(watching.wait().code, 0);
+}
