@@ -121,8 +121,8 @@ impl Totals {
             }
             Event::PointEnded(ended) => self.end_point(ended),
             Event::RunEnded(end) => {
-                (self.phase, self.second, self.is_over) = (None, None, true);
-                self.exit_code = Some(end.exit_code);
+                self.leave_point();
+                (self.is_over, self.exit_code) = (true, Some(end.exit_code));
             }
             Event::Percent { .. }
             | Event::Heartbeat { .. }
@@ -181,7 +181,7 @@ impl Totals {
             sum.success_count = sum.success_count.saturating_add(figure.success_count);
             sum.error_count = sum.error_count.saturating_add(figure.error_count);
         }
-        (self.phase, self.second) = (None, None);
+        self.leave_point();
         self.last_point = Some(ended.clone());
     }
 
