@@ -191,12 +191,10 @@ impl Events {
                 all_count: *all,
             },
             Progress::PhaseBegan {
-                phase, expected, ..
-            } => Event::PhaseBegan {
-                point: self.point,
-                phase: *phase,
-                expected_seconds: expected.map(|e| e.as_secs_f64()),
-            },
+                point,
+                phase,
+                expected,
+            } => make::phase_began(*point, *phase, *expected),
             Progress::Second(second) => Event::Second(Box::new(make::second(self.point?, second))),
             Progress::Percent {
                 point,

@@ -37,6 +37,8 @@ pub fn watch(args: &WatchArgs) -> CommandResult {
         page,
         shown: None,
         is_over: false,
+        quiet: QUIET,
+        print_line: Box::new(|text| print_stderr_line(text)),
     };
     match watching.follow(&stop)? {
         true => end(server, &stop),
@@ -89,6 +91,10 @@ struct Watching {
     shown: Option<Shown>,
     /// The last event of a run was shown.
     is_over: bool,
+    /// [`QUIET`].
+    quiet: Duration,
+    /// Prints a line before the first event.
+    print_line: Box<dyn FnMut(&str)>,
 }
 
 impl Watching {
@@ -106,13 +112,9 @@ impl Watching {
                     }
                 }
                 Next::Wait => {
-                    if last.elapsed() >= QUIET && !is_quiet {
+                    if last.elapsed() >= self.quiet && !is_quiet {
                         is_quiet = true;
-                        if let Some(shown) = &mut self.shown {
-                            shown.line(
-                                "no event for 60 s; if the run was killed, end this with Ctrl-C",
-                            );
-                        }
+                        self.line("no event for 60 s; if the run was killed, end this with Ctrl-C");
                     }
                     std::thread::sleep(WAIT);
                 }
@@ -126,6 +128,13 @@ impl Watching {
             }
         }
         Ok(false)
+    }
+
+    fn line(&mut self, text: &str) {
+        match &mut self.shown {
+            Some(shown) => shown.line(text),
+            None => (self.print_line)(text),
+        }
     }
 
     fn receive(&mut self, text: &str) -> Result<(), CommandError> {
@@ -180,4 +189,41 @@ fn not_events(name: &str) -> CommandError {
     CommandError::Usage(vec![format!(
         "{name}: line 1: this is no `run_began` event; give the file of `run --events FILE`"
     )])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// A run that was killed at its start leaves an empty file.
+    #[test]
+    fn an_input_without_any_event_is_reported() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let stop = StopFlag::new();
+        let lines = Rc::new(RefCell::new(Vec::new()));
+        let (its_lines, its_stop) = (lines.clone(), stop.clone());
+        let mut watching = Watching {
+            tail: Tail::open(file.path()).expect("it opens"),
+            is_attached: false,
+            style: ProgressStyle {
+                mode: ProgressMode::View,
+                view: false,
+                no_color: true,
+                console: false,
+            },
+            page: Page::default(),
+            shown: None,
+            is_over: false,
+            quiet: Duration::ZERO,
+            print_line: Box::new(move |text| {
+                its_lines.borrow_mut().push(text.to_owned());
+                its_stop.raise();
+            }),
+        };
+        assert!(!watching.follow(&stop).expect("it is stopped"));
+        let wanted = "no event for 60 s; if the run was killed, end this with Ctrl-C";
+        assert_eq!(*lines.borrow(), [wanted]);
+    }
 }

@@ -36,6 +36,12 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         point: Option<u32>,
         phase: Phase,
+        /// The step of a search, from 1; its load point is not in the plan. Missing: no search.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        search_step: Option<u32>,
+        /// Missing: as fast as possible, or no load point.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        requested_ops_per_sec: Option<f64>,
         /// Missing: unknown.
         #[serde(skip_serializing_if = "Option::is_none")]
         expected_seconds: Option<f64>,
@@ -197,6 +203,13 @@ pub struct PointEnded {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
     pub findings: Vec<Finding>,
+}
+
+impl PointEnded {
+    /// Whether it was measured and counts.
+    pub fn counts(&self) -> bool {
+        self.figures.is_some() && self.verdict != "INVALID"
+    }
 }
 
 /// A summary of the measurements of a load point.

@@ -2,9 +2,12 @@
 
 use super::event::{Event, Figures, OperationFigures, PointWanted, Second};
 use crate::live::PointFacts;
+use filermark_model::LoadPoint;
+use filermark_model::plan::SEARCH_NUMBERS;
 use filermark_model::stats::{Interval, OpStats, PointStats};
 use filermark_results::{Heartbeat, Phase, ScriptRecord, ScriptStatus};
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// A planned load point.
 pub fn wanted(fact: &PointFacts, proc_count: u32) -> PointWanted {
@@ -15,6 +18,18 @@ pub fn wanted(fact: &PointFacts, proc_count: u32) -> PointWanted {
         proc_count,
         init_bytes: fact.init_bytes,
         fileset_bytes: fact.fileset_bytes,
+    }
+}
+
+/// The beginning of a phase.
+pub fn phase_began(point: Option<LoadPoint>, phase: Phase, expected: Option<Duration>) -> Event {
+    let step = point.and_then(|p| p.number.checked_sub(SEARCH_NUMBERS));
+    Event::PhaseBegan {
+        point: point.map(|p| p.number),
+        phase,
+        search_step: step.filter(|step| *step > 0),
+        requested_ops_per_sec: point.filter(|p| !p.is_max()).map(|p| p.requested.0),
+        expected_seconds: expected.map(|e| e.as_secs_f64()),
     }
 }
 

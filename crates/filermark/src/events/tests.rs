@@ -102,6 +102,14 @@ fn every_kind_of_event_keeps_to_the_schema() {
         };
         let all = [
             Progress::Agents { living: 1, all: 2 },
+            began(
+                Some(LoadPoint {
+                    number: 10_002,
+                    requested: OpsPerSec(40.0),
+                    ..point
+                }),
+                Phase::Run,
+            ),
             began(Some(point), Phase::Init),
             Progress::Tasks {
                 task_count: 7,
@@ -144,6 +152,11 @@ fn every_kind_of_event_keeps_to_the_schema() {
             .expect("it is there")
     };
     assert_eq!(find("run_began")["points"][1]["name"], "2 BUILDs");
+    let step = find("phase_began");
+    assert_eq!(
+        (&step["search_step"], &step["requested_ops_per_sec"]),
+        (&2.into(), &40.0.into())
+    );
     let second = find("second");
     assert_eq!(
         (&second["phase"], &second["point"]),

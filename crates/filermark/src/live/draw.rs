@@ -64,14 +64,17 @@ impl ViewState {
                 line.add(paint, shown);
             }
         }
-        let point = self.at.and_then(|at| self.facts.points.get(at));
         let all = self.facts.points.len();
-        match point {
-            Some(point) => {
+        match (self.point(), self.search_step()) {
+            (Some(point), _) => {
                 line.add(Paint::Plain, format!("  {} of {all}, ", point.number));
                 line.add(Paint::Strong, point.name.clone())
             }
-            None => line.add(Paint::Plain, format!("  {}", counted(all as u64, "point"))),
+            (None, Some((number, name))) => {
+                line.add(Paint::Plain, format!("  search {number}, "));
+                line.add(Paint::Strong, name)
+            }
+            (None, None) => line.add(Paint::Plain, format!("  {}", counted(all as u64, "point"))),
         };
         line
     }
@@ -151,11 +154,6 @@ impl ViewState {
         line.add(Paint::Plain, style.charset.sparks(figures, most));
     }
 
-    fn requested(&self) -> Option<f64> {
-        let point = self.at.and_then(|at| self.facts.points.get(at));
-        point.and_then(|p| p.requested_ops_per_sec)
-    }
-
     fn no_phase(&self) -> Line {
         let (living, all) = self.clients;
         let mut line = Line::new(if self.stage == CurrentStage::Between {
@@ -192,11 +190,16 @@ impl ViewState {
             return None;
         };
         let mut line = Line::default();
-        let point = self.at.and_then(|at| self.facts.points.get(at));
-        if let Some(point) = point {
-            let all = self.facts.points.len();
-            let place = format!("[{}/{all}] {} ", point.number, point.name);
-            line.add(Paint::Plain, place);
+        let all = self.facts.points.len();
+        match (self.point(), self.search_step()) {
+            (Some(point), _) => {
+                let place = format!("[{}/{all}] {} ", point.number, point.name);
+                line.add(Paint::Plain, place);
+            }
+            (None, Some((number, name))) => {
+                line.add(Paint::Plain, format!("[search {number}] {name} "));
+            }
+            (None, None) => {}
         }
         let in_phase = clock(self.in_phase(passed));
         line.add(

@@ -3,6 +3,8 @@
 
 use super::estimate::{RemainingTime, RunPosition, TimeEstimator};
 use super::facts::{Facts, PointFacts, SHARE_MIN};
+use filermark_model::LoadPoint;
+use filermark_model::plan::SEARCH_NUMBERS;
 use filermark_model::stats::Interval;
 use filermark_prime::Progress;
 use filermark_results::{Phase, PointRecord};
@@ -69,6 +71,8 @@ pub struct ViewState {
     pub(super) stage: CurrentStage,
     /// The index of its load point.
     pub(super) at: Option<usize>,
+    /// The load point, if it is not in the plan: a step of a search.
+    search_step: Option<LoadPoint>,
     /// When the phase began, since the run began.
     pub(super) began: Duration,
     expected: Option<Duration>,
@@ -98,6 +102,7 @@ impl ViewState {
             marks: vec![PointState::ToCome; facts.points.len()],
             stage: CurrentStage::Starting,
             at: None,
+            search_step: None,
             began: Duration::ZERO,
             expected: None,
             tasks: (0, 0),
@@ -126,6 +131,7 @@ impl ViewState {
                 self.end_phase(Some(*phase), passed);
                 if let Some(point) = point {
                     self.at = self.facts.at(point.number);
+                    self.search_step = self.at.is_none().then_some(*point);
                 }
                 self.begin_phase(*phase, point.is_none(), *expected);
             }
@@ -208,6 +214,7 @@ impl ViewState {
     pub fn set_points(&mut self, points: Vec<PointFacts>) {
         self.marks = vec![PointState::ToCome; points.len()];
         self.facts.points = points;
+        self.search_step = None;
     }
 
     /// A load point is over.
@@ -226,11 +233,34 @@ impl ViewState {
         }
     }
 
+    /// The load point, if it is in the plan.
+    pub(super) fn point(&self) -> Option<&PointFacts> {
+        self.at.and_then(|at| self.facts.points.get(at))
+    }
+
+    /// The present step of a search: its number and its load.
+    pub(super) fn search_step(&self) -> Option<(u32, String)> {
+        let step = self.search_step?;
+        let number = step.number.saturating_sub(SEARCH_NUMBERS);
+        Some((number, step.requested_text()))
+    }
+
+    /// The requested rate of the load point; `None`: as fast as possible.
+    pub(super) fn requested(&self) -> Option<f64> {
+        match (self.point(), self.search_step) {
+            (Some(point), _) => point.requested_ops_per_sec,
+            (None, Some(step)) => (!step.is_max()).then_some(step.requested.0),
+            (None, None) => None,
+        }
+    }
+
     /// How long there was no reply, if the requested rate is high enough.
     pub(super) fn silence(&self) -> Option<u32> {
-        let point = self.at.and_then(|at| self.facts.points.get(at))?;
-        let often = point
-            .requested_ops_per_sec
+        if self.point().is_none() && self.search_step.is_none() {
+            return None;
+        }
+        let often = self
+            .requested()
             .is_none_or(|rate| rate * f64::from(self.silent_seconds) >= OPS_MISSED_MIN);
         (often && self.silent_seconds >= SILENCE_MIN).then_some(self.silent_seconds)
     }

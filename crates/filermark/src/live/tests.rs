@@ -128,6 +128,42 @@ fn a_silent_server_is_reported_and_run_does_not_pass_its_end() {
     assert!(lines.contains("55 s at most for what is open"), "{lines}");
 }
 
+/// The load points of a search are not in the plan.
+#[test]
+fn a_silent_server_is_reported_during_a_search() {
+    let mut case = Scenario::of(testing::record(), |plan| plan.points.clear());
+    let tried = LoadPoint {
+        number: 10_002,
+        ..case.point(1)
+    };
+    case.receive(
+        0.0,
+        &Progress::PhaseBegan {
+            point: Some(tried),
+            phase: Phase::Run,
+            expected: Some(Duration::from_secs(30)),
+        },
+    );
+    case.second(100, 0);
+    let lines = case.lines(2.0, WIDE).join("\n");
+    assert!(lines.contains("100 of 100 op/s"), "{lines}");
+    assert!(lines.contains("  search 2, 100 op/s"), "{lines}");
+    for _ in 0..18 {
+        case.second(0, 0);
+    }
+    let silent = "server silent for 18 s; gives up in 1:42; Ctrl-C ends";
+    let lines = case.lines(20.0, WIDE).join("\n");
+    assert!(lines.contains(silent), "{lines}");
+    let line = case.state.one_line(Duration::from_secs(20));
+    let want = format!("[search 2] 100 op/s RUN 0:20 of 0:30: {silent}");
+    assert_eq!(line, Some(want));
+    // The search has ended.
+    let plan = case.record.run.plan.clone();
+    case.receive(21.0, &Progress::SearchEnded(&plan));
+    let lines = case.lines(21.0, WIDE).join("\n");
+    assert!(!lines.contains("search"), "{lines}");
+}
+
 #[test]
 fn one_line_has_what_is_open_before_what_comes_next() {
     let mut case = Scenario::of(testing::record(), |_| {});

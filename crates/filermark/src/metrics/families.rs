@@ -104,6 +104,15 @@ pub const FAMILIES: &[Family] = &[
         },
     ),
     family(
+        "filermark_search_step",
+        Gauge,
+        "",
+        "The number of the present step of a search, from 1; 0 outside of a search.",
+        |t, out| {
+            out.value(f64::from(t.search_step.unwrap_or(0)));
+        },
+    ),
+    family(
         "filermark_load_points",
         Gauge,
         "",
@@ -235,9 +244,9 @@ pub const FAMILIES: &[Family] = &[
         "filermark_requested_ops_per_second",
         Gauge,
         "",
-        "The requested rate of the load point; missing: as fast as possible.",
+        "The requested rate of the load point or the step of a search; missing: as fast as possible.",
         |t, out| {
-            out.optional(t.wanted().and_then(|point| point.requested_ops_per_sec));
+            out.optional(t.requested_ops_per_sec);
         },
     ),
     family(

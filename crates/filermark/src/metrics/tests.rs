@@ -65,6 +65,52 @@ fn events_become_counters_gauges_and_histograms() {
     assert!(!text.contains("filermark_exit_code"), "{text}");
 }
 
+/// With KEEP no CLEANUP follows the last load point.
+#[test]
+fn after_its_end_a_load_point_is_not_the_present_one() {
+    let mut totals = totals();
+    let mut receive = |rest: &str| {
+        let line = format!(r#"{{"at":"x","seq":12,{rest}}}"#);
+        totals.receive(&read_line(&line).expect("an event").event);
+        text(&totals, Format::OpenMetrics)
+    };
+    let run = r#""type":"phase_began","point":2,"phase":"RUN""#;
+    for end in [
+        r#""type":"point_ended","point":2,"name":"n","verdict":"FAILED","findings":[]"#,
+        r#""type":"run_ended","outcome":"failed","exit_code":1,"wall_seconds":1.0"#,
+    ] {
+        let present = receive(run);
+        assert!(present.contains("filermark_load_point 2\n"), "{present}");
+        let text = receive(end);
+        assert!(text.contains("filermark_load_point 0\n"), "{text}");
+        assert!(text.contains("filermark_phase{phase=\"RUN\"} 0\n"));
+        assert!(!text.contains("\nfilermark_requested_ops_per_second "));
+    }
+}
+
+#[test]
+fn a_step_of_a_search_is_no_load_point() {
+    let mut totals = totals();
+    let mut receive = |rest: &str| {
+        let line = format!(r#"{{"at":"x","seq":12,{rest}}}"#);
+        totals.receive(&read_line(&line).expect("an event").event);
+        text(&totals, Format::OpenMetrics)
+    };
+    let step = receive(
+        r#""type":"phase_began","point":10003,"phase":"RUN","search_step":3,"requested_ops_per_sec":40.0"#,
+    );
+    for wanted in [
+        "filermark_load_point 0\n",
+        "filermark_search_step 3\n",
+        "filermark_requested_ops_per_second 40\n",
+    ] {
+        assert!(step.contains(wanted), "{wanted}\n{step}");
+    }
+    let planned = receive(r#""type":"points_planned","points":[]"#);
+    assert!(planned.contains("filermark_search_step 0\n"), "{planned}");
+    assert!(!planned.contains("filermark_requested_ops_per_second 40"));
+}
+
 #[test]
 fn the_text_of_prometheus_has_the_names_of_the_samples() {
     let text = text(&totals(), Format::Prometheus);

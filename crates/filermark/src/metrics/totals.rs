@@ -38,7 +38,12 @@ pub struct PowerNow {
 pub struct Totals {
     pub run: Option<RunBegan>,
     pub points: Vec<PointWanted>,
+    /// The present load point of the plan.
     pub point: Option<u32>,
+    /// The present step of a search.
+    pub search_step: Option<u32>,
+    /// The requested rate of either.
+    pub requested_ops_per_sec: Option<f64>,
     pub phase: Option<Phase>,
     /// The last second of the load point.
     pub second: Option<Second>,
@@ -73,7 +78,10 @@ impl Totals {
     pub fn receive(&mut self, event: &Event) {
         match event {
             Event::RunBegan(run) => self.begin(run),
-            Event::PointsPlanned { points } => self.points.clone_from(points),
+            Event::PointsPlanned { points } => {
+                self.points.clone_from(points);
+                self.leave_point();
+            }
             Event::Agents {
                 living_count,
                 all_count,
@@ -81,11 +89,22 @@ impl Totals {
                 (self.living_count, self.all_count) = (*living_count, *all_count);
                 self.living_max = self.living_max.max(*living_count);
             }
-            Event::PhaseBegan { point, phase, .. } => {
-                if *point != self.point || *phase == Phase::Init {
+            Event::PhaseBegan {
+                point,
+                phase,
+                search_step,
+                requested_ops_per_sec,
+                ..
+            } => {
+                let point = point.filter(|_| search_step.is_none());
+                if (point, *search_step) != (self.point, self.search_step) || *phase == Phase::Init
+                {
                     self.second = None;
                 }
-                (self.point, self.phase, self.task_count) = (*point, Some(*phase), 0);
+                (self.point, self.search_step) = (point, *search_step);
+                (self.phase, self.task_count) = (Some(*phase), 0);
+                let planned = self.wanted().and_then(|p| p.requested_ops_per_sec);
+                self.requested_ops_per_sec = requested_ops_per_sec.or(planned);
             }
             Event::Tasks {
                 phase, task_count, ..
@@ -102,8 +121,8 @@ impl Totals {
             }
             Event::PointEnded(ended) => self.end_point(ended),
             Event::RunEnded(end) => {
-                (self.phase, self.second, self.is_over) = (None, None, true);
-                self.exit_code = Some(end.exit_code);
+                self.leave_point();
+                (self.is_over, self.exit_code) = (true, Some(end.exit_code));
             }
             Event::Percent { .. }
             | Event::Heartbeat { .. }
@@ -115,7 +134,7 @@ impl Totals {
     fn begin(&mut self, run: &RunBegan) {
         self.run = Some(run.clone());
         self.points.clone_from(&run.points);
-        (self.point, self.phase, self.second) = (None, None, None);
+        self.leave_point();
         (self.living_count, self.all_count) = (0, run.client_count);
         self.living_max = 0;
         (self.is_over, self.exit_code) = (false, None);
@@ -162,12 +181,18 @@ impl Totals {
             sum.success_count = sum.success_count.saturating_add(figure.success_count);
             sum.error_count = sum.error_count.saturating_add(figure.error_count);
         }
-        (self.phase, self.second) = (None, None);
+        self.leave_point();
         self.last_point = Some(ended.clone());
     }
 
+    /// Nothing is measured until the next phase begins.
+    fn leave_point(&mut self) {
+        (self.point, self.search_step, self.requested_ops_per_sec) = (None, None, None);
+        (self.phase, self.second) = (None, None);
+    }
+
     /// The plan of the present load point.
-    pub fn wanted(&self) -> Option<&PointWanted> {
+    fn wanted(&self) -> Option<&PointWanted> {
         self.points.iter().find(|p| Some(p.point) == self.point)
     }
 

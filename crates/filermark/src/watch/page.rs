@@ -3,6 +3,7 @@
 
 use crate::events::{Event, Line, PointEnded, PointWanted, Second};
 use crate::http::{Request, Response};
+use filermark_model::{LoadPoint, OpsPerSec};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -42,6 +43,9 @@ pub struct PageState {
     seconds: VecDeque<SecondRow>,
     phases: VecDeque<PhaseRow>,
     remarks: VecDeque<String>,
+    /// The load point that is a step of a search, and the number of the step.
+    #[serde(skip)]
+    search_step: Option<(u32, u32)>,
 }
 
 /// A load point, planned or measured.
@@ -55,6 +59,8 @@ struct PointRow {
     p99_ms: Option<f64>,
     /// The verdict, or empty.
     verdict: String,
+    /// Whether it was measured and counts.
+    counts: bool,
     findings: Vec<String>,
 }
 
@@ -64,6 +70,8 @@ struct SecondRow {
     /// Since the run began.
     at_s: f64,
     point: u32,
+    /// The step of a search, in place of the load point.
+    search_step: Option<u32>,
     rate: u64,
     errors: u64,
     mean_ms: Option<f64>,
@@ -76,6 +84,7 @@ struct SecondRow {
 struct PhaseRow {
     at_s: f64,
     point: Option<u32>,
+    search_step: Option<u32>,
     phase: &'static str,
 }
 
@@ -125,21 +134,39 @@ impl PageState {
                 living_count,
                 all_count,
             } => (self.connected_count, self.client_count) = (*living_count, *all_count),
-            Event::PhaseBegan { point, phase, .. } => {
-                self.status = match point {
-                    Some(point) => format!("{phase} of load point {point}"),
-                    None => phase.to_string(),
+            Event::PhaseBegan {
+                point,
+                phase,
+                search_step,
+                requested_ops_per_sec,
+                ..
+            } => {
+                self.status = match (point, search_step) {
+                    (_, Some(step)) => {
+                        let load = OpsPerSec(requested_ops_per_sec.unwrap_or(0.0));
+                        let load = LoadPoint {
+                            requested: load,
+                            ..LoadPoint::MAX
+                        };
+                        let load = load.requested_text();
+                        format!("{phase} of search step {step}, {load}")
+                    }
+                    (Some(point), None) => format!("{phase} of load point {point}"),
+                    (None, None) => phase.to_string(),
                 };
-                let (at_s, phase) = (self.since_begin(&line.at), phase.name());
-                let point = *point;
-                keep(
-                    &mut self.phases,
-                    PHASES_MAX,
-                    PhaseRow { at_s, point, phase },
-                );
+                self.search_step = point.zip(*search_step);
+                let row = PhaseRow {
+                    at_s: self.since_begin(&line.at),
+                    point: *point,
+                    search_step: *search_step,
+                    phase: phase.name(),
+                };
+                keep(&mut self.phases, PHASES_MAX, row);
             }
             Event::Second(second) => {
-                let row = second_row(second, self.since_begin(&line.at));
+                let step = self.search_step.filter(|(point, _)| *point == second.point);
+                let mut row = second_row(second, self.since_begin(&line.at));
+                row.search_step = step.map(|(_, step)| step);
                 keep(&mut self.seconds, SECONDS_MAX, row);
             }
             Event::PointEnded(ended) => self.end_point(ended),
@@ -181,6 +208,7 @@ impl PageState {
             mean_ms: figures.map(|f| f.service_mean_ms),
             p99_ms: figures.map(|f| f.service_p99_ms),
             verdict: ended.verdict.to_string(),
+            counts: ended.counts(),
             findings: findings
                 .map(|f| format!("{}: {}", f.rule.name(), f.message))
                 .chain(ended.reason.clone())
@@ -206,6 +234,7 @@ fn second_row(second: &Second, at_s: f64) -> SecondRow {
     SecondRow {
         at_s,
         point: second.point,
+        search_step: None,
         rate: second.success_count,
         errors: second.error_count,
         mean_ms: second.service_mean_ms,

@@ -62,10 +62,12 @@ impl Shown {
             Event::PhaseBegan {
                 point,
                 phase,
+                requested_ops_per_sec,
                 expected_seconds,
+                ..
             } => self.step(
                 &Progress::PhaseBegan {
-                    point: point.map(|number| self.load_point(number)),
+                    point: point.map(|number| self.load_point(number, *requested_ops_per_sec)),
                     phase: *phase,
                     expected: expected_seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()),
                 },
@@ -123,10 +125,11 @@ impl Shown {
         self.reporter.on_progress_at(progress, Some(at));
     }
 
-    fn load_point(&self, number: u32) -> LoadPoint {
+    /// A load point with the rate of its event; those of earlier versions have none.
+    fn load_point(&self, number: u32, requested: Option<f64>) -> LoadPoint {
         let wanted = self.points.iter().find(|p| p.point == number);
-        let rate = wanted.and_then(|p| p.requested_ops_per_sec);
-        let rate = OpsPerSec(rate.unwrap_or(0.0));
+        let planned = wanted.and_then(|p| p.requested_ops_per_sec);
+        let rate = OpsPerSec(requested.or(planned).unwrap_or(0.0));
         LoadPoint {
             number,
             entered: rate,
@@ -191,10 +194,10 @@ fn interval(second: &Second) -> Interval {
 }
 
 fn state(ended: &PointEnded) -> PointState {
-    match (&ended.figures, ended.verdict.as_ref()) {
+    match (&ended.figures, ended.counts()) {
         (None, _) => PointState::Failed,
-        (Some(_), "INVALID") => PointState::Invalid,
-        (Some(_), _) => PointState::Valid,
+        (Some(_), false) => PointState::Invalid,
+        (Some(_), true) => PointState::Valid,
     }
 }
 

@@ -1,8 +1,10 @@
 //! The lines of a file that another process writes, or of a program that offers its events.
 
 use crate::http::{GetError, ServerUrl, Token, get_lines};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,6 +38,24 @@ pub struct Tail {
     start: usize,
 }
 
+/// A pipe, a FIFO or a terminal: a read ends after [`WAIT`] or at a signal, so that the caller
+/// can stop.
+struct Polled(File);
+
+impl Read for Polled {
+    fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
+        let wait = Timespec {
+            tv_sec: 0,
+            tv_nsec: WAIT.subsec_nanos().into(),
+        };
+        match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&wait)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => self.0.read(part),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
 impl Tail {
     /// Opens the file; `-` is standard input.
     ///
@@ -43,8 +63,11 @@ impl Tail {
     /// It cannot be opened.
     pub fn open(path: &Path) -> Result<Self, String> {
         if path == Path::new("-") {
-            let input = Box::new(io::stdin());
-            return Ok(Self::of("standard input".into(), input, None));
+            let name = "standard input";
+            let input = io::stdin().as_fd().try_clone_to_owned();
+            let input = input.map_err(|e| format!("{name}: cannot be read: {e}"))?;
+            let input = Box::new(Polled(File::from(input)));
+            return Ok(Self::of(name.into(), input, None));
         }
         let name = path.display().to_string();
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
@@ -56,8 +79,10 @@ impl Tail {
                 "{name}: this is a directory; give the file of `run --events FILE`"
             ));
         }
-        let regular = meta.is_file().then(|| (path.to_owned(), meta.ino()));
-        Ok(Self::of(name, Box::new(file), regular))
+        Ok(match meta.is_file() {
+            true => Self::of(name, Box::new(file), Some((path.to_owned(), meta.ino()))),
+            false => Self::of(name, Box::new(Polled(file)), None),
+        })
     }
 
     /// Reads the events of a running program (`--metrics`).
@@ -126,7 +151,7 @@ impl Tail {
                     self.text.extend_from_slice(&part[..len]);
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                // The time limit of a socket.
+                // The time limit of a socket or a pipe.
                 Err(e)
                     if matches!(
                         e.kind(),

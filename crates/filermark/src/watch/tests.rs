@@ -31,6 +31,25 @@ fn lines_are_returned_when_they_are_whole() {
     }
 }
 
+/// A read that goes on would not end at Ctrl-C.
+#[test]
+fn a_pipe_without_data_returns_to_the_caller() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    // Open for reading and writing: this does not wait for another process.
+    let writer = std::fs::File::options().read(true).write(true).open(&path);
+    let mut writer = writer.expect("it opens");
+    let mut tail = Tail::open(&path).expect("it opens");
+    assert_eq!(tail.next(), Ok(Next::Wait));
+    writer.write_all(b"one\ntwo").expect("written");
+    assert_eq!(tail.next(), Ok(Next::Line("one".into())));
+    assert_eq!(tail.next(), Ok(Next::Wait));
+    drop(writer);
+    assert_eq!(tail.next(), Ok(Next::End));
+}
+
 #[test]
 fn all_events_can_be_shown() {
     let style = ProgressStyle {
@@ -77,11 +96,36 @@ fn the_page_has_a_policy_and_its_state_follows_the_events() {
     assert_eq!(state["connected_count"], 1);
     assert_eq!(state["points"][0]["verdict"], "VALID, CACHED");
     assert_eq!(state["points"][0]["achieved"], 100.0);
+    assert_eq!(state["points"][0]["counts"], true);
+    assert_eq!(state["points"][1]["counts"], false, "it has not ended");
     let finding = "short-run: the window was 1.0 s long";
     assert_eq!(state["points"][0]["findings"][0], finding);
     assert_eq!(state["points"][1]["achieved"], serde_json::Value::Null);
     assert_eq!(state["seconds"][1]["at_s"], 6.0);
     assert_eq!(state["phases"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn the_page_names_the_steps_of_a_search() {
+    let page = Page::default();
+    let begin = r#"{"at":"2026-11-27T00:00:00.000Z","seq":0,"type":"phase_began","point":10003,"phase":"WARMUP","search_step":3,"requested_ops_per_sec":40.0}"#;
+    let events = include_str!("../metrics/tests/events.jsonl");
+    let second = events.lines().nth(11).expect("a second");
+    let second = second.replace("\"point\":2", "\"point\":10003");
+    for line in [begin, &second] {
+        page.receive(&read_line(line).expect("an event"));
+    }
+    let request = Request {
+        path: "/state.json".into(),
+        accept: String::new(),
+    };
+    let Body::Text(state) = page.answer(&request).body else {
+        panic!("a stream");
+    };
+    let state: serde_json::Value = serde_json::from_str(&state).expect("JSON");
+    assert_eq!(state["status"], "WARMUP of search step 3, 40 op/s");
+    assert_eq!(state["seconds"][0]["search_step"], 3);
+    assert_eq!(state["phases"][0]["search_step"], 3);
 }
 
 #[test]

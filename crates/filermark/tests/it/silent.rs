@@ -4,6 +4,7 @@ use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
 use filermark_model::{Rule, Severity};
 use filermark_server::{Server, ServerOptions, StopSpec};
+use rustix::process::Signal;
 
 /// Of a stop of 3.5 s every 6 s at least 2 s lie in a RUN of 8 s, whenever it begins.
 const RUNTIME: u64 = 8;
@@ -43,4 +44,31 @@ fn a_time_without_replies_is_reported_with_client_begin_and_length() {
     let stats = point.stats.as_ref().expect("figures");
     assert_eq!(stats.silence, Some(silence));
     assert!(stats.response().max_ns() + 1_000_000 >= silence.length_ns);
+}
+
+#[test]
+fn a_time_without_replies_is_shown_during_a_search() {
+    let _turn = beside_others();
+    let options = ServerOptions {
+        stop: Some(StopSpec {
+            length_ns: 5_500_000_000,
+            every_ns: 8_000_000_000,
+        }),
+        ..ServerOptions::default()
+    };
+    let server = Server::start(options).expect("a server");
+    let sweep = Sweep::on(&server)
+        .set("LOAD", "search")
+        .set("SEARCH_FIRST", 100)
+        .set("SEARCH_RUNTIME", 600)
+        .set("RUNTIME", 600)
+        .set("FILESET_MB_PER_OP", 0.02);
+    let mut started = sweep.arg("--lines").start();
+    started.wait_for("server silent for 3 s");
+    let text = started.stderr();
+    let line = text.lines().find(|l| l.contains("server silent for 3 s"));
+    let line = line.expect("a line");
+    assert!(line.starts_with("[search 1] 100 op/s "), "{line}");
+    started.signal(Signal::INT);
+    assert_eq!(started.wait().code, 130);
 }

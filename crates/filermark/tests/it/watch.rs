@@ -9,6 +9,7 @@ use crate::terminal::Terminal;
 use filermark_server::ServerOptions;
 use filermark_testbed::{Browser, Scheme, available};
 use rustix::process::Signal;
+use std::io::Write;
 
 /// `watch` of the events of a run.
 fn watch_of(run: &Sweep) -> Sweep {
@@ -60,6 +61,51 @@ fn watch_of_a_complete_run_prints_the_results_of_its_load_points() {
     assert_eq!(points(&ended.stderr), points(&own.stderr));
     assert_eq!(points(&ended.stderr).len(), 2, "{}", ended.stderr);
     assert!(ended.stderr.contains("\ncomplete, "), "{}", ended.stderr);
+}
+
+#[test]
+fn watch_names_the_steps_of_a_search_as_the_run_does() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        capacity_ops: Some("300".parse().expect("a rate")),
+        ..ServerOptions::default()
+    });
+    let run = Sweep::on(&server)
+        .set("LOAD", "search")
+        .set("FILESET_MB_PER_OP", 0.02)
+        .set("ACHIEVED_PCNT_MIN", 50)
+        .set("SEARCH_FIRST", 100)
+        .set("SEARCH_RUNTIME", 0.5)
+        .set("SEARCH_SWEEP", "off")
+        .set("RUNTIME", 0.5);
+    let run = run.arg("--events").arg("events");
+    let own = run.run();
+    let ended = watch_of(&run).succeed();
+    let steps = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("[search "));
+        lines.map(str::to_owned).collect()
+    };
+    let wanted = "[search 1] 100 op/s INIT";
+    assert!(steps(&own.stderr).iter().any(|l| l == wanted));
+    assert_eq!(steps(&ended.stderr), steps(&own.stderr));
+}
+
+#[test]
+fn watch_of_a_pipe_ends_at_a_signal() {
+    let events = include_str!("../../src/metrics/tests/events.jsonl");
+    let fifo = Sweep::bare().command("watch").arg("fifo");
+    let path = fifo.dir().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let writer = std::fs::File::options().read(true).write(true).open(&path);
+        let mut writer = writer.expect("it opens");
+        let mut watching = fifo.start();
+        writer.write_all(events.as_bytes()).expect("written");
+        watching.wait_for("[2/2] 200 op/s RUN");
+        watching.signal(signal);
+        assert_eq!(watching.wait().code, code);
+    }
 }
 
 /// A run that offers its events at a port, and the port.
@@ -250,6 +296,58 @@ fn the_page_shows_a_run_in_a_browser() {
     for (scheme, width) in [(Scheme::Light, 1280), (Scheme::Dark, 400)] {
         assert_fine(&browser, dir.path(), &page, &axe, scheme, width);
     }
+    watching.signal(Signal::INT);
+    assert_eq!(watching.wait().code, 0);
+}
+
+/// Two load points that count, and one between them that does not.
+fn events_of_an_invalid_point() -> String {
+    let all: Vec<&str> = include_str!("../../src/metrics/tests/events.jsonl")
+        .lines()
+        .collect();
+    let ended = |number: u32, rate: &str, verdict: &str| {
+        all[7]
+            .replace("\"point\":1,", &format!("\"point\":{number},"))
+            .replace(
+                "\"achieved_ops_per_sec\":100.0",
+                &format!("\"achieved_ops_per_sec\":{rate}"),
+            )
+            .replace("VALID, CACHED", verdict)
+    };
+    let end = r#"{"at":"2026-11-27T00:00:09.000Z","seq":12,"type":"run_ended","outcome":"complete","exit_code":4,"wall_seconds":9.0}"#;
+    [
+        all[0].to_owned(),
+        ended(1, "100.0", "VALID, CACHED"),
+        ended(2, "150.0", "INVALID"),
+        ended(3, "300.0", "VALID"),
+        end.to_owned(),
+    ]
+    .join("\n")
+        + "\n"
+}
+
+#[test]
+fn the_curve_of_the_page_leaves_out_what_does_not_count() {
+    let Some(browser) = available(Browser::new()) else {
+        return;
+    };
+    let _turn = beside_others();
+    let watch = Sweep::bare().command("watch").arg("events").arg("--web");
+    watch.write("events", &events_of_an_invalid_point());
+    let mut watching = watch.in_network_of(browser.sandbox()).start();
+    watching.wait_for("the page stays at http://");
+    let text = watching.stderr();
+    let url = text.lines().find_map(|line| line.strip_prefix("page: "));
+    let url = url.expect("an address");
+    let seen = browser.open_url(url, Scheme::Light, (1280, 1000));
+    let dom = seen.expect("it opens").dom;
+    assert_eq!(dom.matches("<circle class=\"dot\"").count(), 2, "{dom}");
+    assert_eq!(dom.matches("<circle class=\"dot void\"").count(), 1);
+    let title = "<title>Load point 2, INVALID: 150 op/s, mean 2 ms</title>";
+    assert!(dom.contains(title), "{dom}");
+    let (_, line) = dom.split_once(" points=\"").expect("a line");
+    let (places, _) = line.split_once('"').expect("its end");
+    assert_eq!(places.split(' ').count(), 2, "{places}");
     watching.signal(Signal::INT);
     assert_eq!(watching.wait().code, 0);
 }

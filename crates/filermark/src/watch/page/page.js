@@ -7,6 +7,9 @@ const byId = id => document.getElementById(id);
 const figure = (value, digits) =>
   value === null || value === undefined ? '' : value.toLocaleString('en', {maximumFractionDigits: digits});
 
+// A load point, or a step of a search.
+const place = row => row.search_step ? `search ${row.search_step}` : figure(row.point, 0);
+
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -42,7 +45,16 @@ function runs(pairs, whole) {
   return all;
 }
 
-// A line through [x, y] pairs, with the largest values at the ends of the axes.
+// A mark of a load point; its title has the figures. It is hollow if the point does not count.
+function mark(point, cx, cy) {
+  const circle = part('circle', {class: point.counts ? 'dot' : 'dot void', cx, cy, r: 4});
+  circle.append(part('title', {}, `Load point ${point.point}, ${point.verdict}: ` +
+    `${figure(point.achieved, 0)} op/s, mean ${figure(point.mean_ms, 3)} ms`));
+  return circle;
+}
+
+// A line through [x, y] pairs, with the largest values at the ends of the axes. With dots, which are
+// the load points of the pairs, the line has only those that count.
 function chart(id, pairs, units, dots) {
   const svg = byId(id);
   const [, , width, height] = svg.getAttribute('viewBox').split(' ').map(Number);
@@ -61,13 +73,14 @@ function chart(id, pairs, units, dots) {
   ];
   if (pairs.length) {
     parts.push(part('text', {x: left - 5, y: top + 8, 'text-anchor': 'end'}, figure(yMax, yMax < 10 ? 2 : 0)));
-    for (const run of runs(pairs, dots)) {
+    const lined = dots ? pairs.filter((_, at) => dots[at].counts) : pairs;
+    for (const run of runs(lined, dots)) {
       // A single value is a short line.
       const places = run.length > 1 ? run.map(p => [x(p[0]), y(p[1])]) : [[x(run[0][0]) - 2, y(run[0][1])], [x(run[0][0]) + 2, y(run[0][1])]];
       const points = places.map(p => `${p[0].toFixed(1)},${p[1].toFixed(1)}`).join(' ');
       parts.push(part('polyline', {class: 'line', points}));
     }
-    if (dots) pairs.forEach(p => parts.push(part('circle', {class: 'dot', cx: x(p[0]), cy: y(p[1]), r: 4})));
+    if (dots) pairs.forEach((p, at) => parts.push(mark(dots[at], x(p[0]), y(p[1]))));
   }
   svg.replaceChildren(...parts);
 }
@@ -83,13 +96,14 @@ function draw(state) {
   fill('points', state.points.map(p => [figure(p.point, 0), p.name, figure(p.achieved, 0),
     figure(p.mean_ms, 3), figure(p.p99_ms, 3), p.verdict || progress(p)]));
   const measured = state.points.filter(p => p.achieved !== null && p.mean_ms !== null);
-  chart('curve', measured.map(p => [p.achieved, p.mean_ms]).sort((a, b) => a[0] - b[0]), ['op/s', 'mean ms'], true);
-  chart('rate', state.seconds.map(s => [s.at_s, s.rate]), ['s since the run began', 'op/s'], false);
+  measured.sort((a, b) => a.achieved - b.achieved);
+  chart('curve', measured.map(p => [p.achieved, p.mean_ms]), ['op/s', 'mean ms'], measured);
+  chart('rate', state.seconds.map(s => [s.at_s, s.rate]), ['s since the run began', 'op/s']);
   const timed = state.seconds.filter(s => s.mean_ms !== null);
-  chart('latency', timed.map(s => [s.at_s, s.mean_ms]), ['s since the run began', 'mean ms'], false);
-  fill('seconds', state.seconds.slice(-30).reverse().map(s => [figure(s.at_s, 0), figure(s.point, 0),
+  chart('latency', timed.map(s => [s.at_s, s.mean_ms]), ['s since the run began', 'mean ms']);
+  fill('seconds', state.seconds.slice(-30).reverse().map(s => [figure(s.at_s, 0), place(s),
     figure(s.rate, 0), figure(s.errors, 0), figure(s.mean_ms, 3), figure(s.max_ms, 3), figure(s.open, 0)]));
-  fill('phases', state.phases.slice().reverse().map(p => [figure(p.at_s, 0), figure(p.point, 0), p.phase]));
+  fill('phases', state.phases.slice().reverse().map(p => [figure(p.at_s, 0), place(p), p.phase]));
   const texts = state.points.flatMap(p => p.findings.map(f => `Load point ${p.point}: ${f}`)).concat(state.remarks);
   byId('findings').replaceChildren(...(texts.length ? texts : ['none so far']).map(text => {
     const item = document.createElement('li');
