@@ -89,7 +89,7 @@ pub fn largest_mib(target: &Target, free_bytes: Option<u64>) -> Result<u64, Comm
     Ok(most.min(MIB_MAX))
 }
 
-/// Refuses more procs on a directory than the file set has room for.
+/// Refuses more procs on a directory than the file set has space for.
 pub fn refuse_many_procs(procs: u32, mib: u64) -> Result<(), CommandError> {
     let most = mib / PROC_MIB_MIN;
     if u64::from(procs) <= most {
@@ -122,7 +122,7 @@ pub fn lengths(slot: f64, left: f64) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// The lengths do not depend on how long the other phases take, while there is room.
+    /// The lengths do not depend on how long the other phases take, while there is space.
     #[test]
     fn lengths_are_the_same_while_they_fit() {
         for left in [10.6, 11.0, 14.9] {

@@ -98,7 +98,7 @@ impl Target {
     }
 }
 
-/// What is said of a password in a target.
+/// What is stated about a password in a target.
 const PASSWORD: &str = "the target has a password, which other users could read in the list of \
                         processes: set FILERMARK_PASSWORD, or give -o PASSWORD_FILE=FILE";
 
