@@ -76,9 +76,16 @@ pub(crate) fn plan(
         }
     }
     let max = values.get(&params::SEARCH_MAX).unwrap_or(LOAD_MAX);
+    if first > max && values.given(&params::SEARCH_FIRST).is_some() {
+        r.refuse(
+            &params::SEARCH_FIRST,
+            format!("SEARCH_FIRST={first} is above the highest load that is tried, {max} op/s"),
+            "lower it, or raise SEARCH_MAX",
+        );
+    }
     let loads = Loads {
         load,
-        first,
+        first: first.min(max),
         step,
         max,
     };

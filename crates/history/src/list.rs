@@ -44,9 +44,17 @@ pub fn list_text(entries: &[Entry], width: usize) -> String {
             one_line(&peak),
             ort,
         ];
-        row(&mut out, &cells, &entry.verdict, width);
         let tags: Vec<&str> = entry.tags.iter().map(String::as_str).collect();
         let mut more = Vec::new();
+        // What limits a verdict is never cut off.
+        let fits = columns_width() + entry.verdict.chars().count() <= width;
+        match entry.verdict.split_once(", ").filter(|_| !fits) {
+            Some((word, qualifiers)) => {
+                row(&mut out, &cells, &format!("{word},"), width);
+                more.push(qualifiers.to_owned());
+            }
+            None => row(&mut out, &cells, &entry.verdict, width),
+        }
         if !tags.is_empty() {
             more.push(format!("tags: {}", tags.join(", ")));
         }
@@ -61,6 +69,11 @@ pub fn list_text(entries: &[Entry], width: usize) -> String {
         }
     }
     out
+}
+
+/// The width of the columns before the verdict.
+fn columns_width() -> usize {
+    COLUMNS.iter().map(|(_, width, _)| width + 1).sum()
 }
 
 fn row(out: &mut String, cells: &[String], last: &str, width: usize) {
@@ -108,6 +121,15 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("a_very_long_s~"), "{text}");
+        let mut cached = Entry::of(Path::new("c.run.jsonl"), &record, Tags::default());
+        cached.verdict = "VALID, NOT STANDARD, CACHED".into();
+        let narrow = list_text(std::slice::from_ref(&cached), 80);
+        assert!(
+            narrow.contains(" VALID,\n    NOT STANDARD, CACHED\n"),
+            "{narrow}"
+        );
+        let wide = list_text(&[cached], 120);
+        assert!(wide.contains(" VALID, NOT STANDARD, CACHED\n"), "{wide}");
         assert!(text.contains("    tags: before\n"), "{text}");
         assert!(text.contains("2 BUILDs"), "{text}");
     }

@@ -30,7 +30,6 @@ mod verdict;
 mod work;
 
 pub use difference::{Difference, Judgement, Kind, signed};
-pub(crate) use point_validity::OF_CLIENTS;
 pub use point_validity::PointValidity;
 pub use points::{OpDifference, PointDifference};
 pub use repeats::SetAside;

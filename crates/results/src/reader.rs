@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Longest line that is accepted, in bytes.
-pub const LINE_LEN_MAX: usize = 64 << 20;
+pub const LINE_LEN_MAX: usize = 128 << 20;
 /// Most lines that are accepted.
 pub const LINE_COUNT_MAX: usize = 1_000_000;
 

@@ -10,7 +10,6 @@ pub use machine::{Search, SearchEnd, SearchStep, TRIES_MAX, Tried};
 pub use types::{Decided, SearchKind, SearchPoint, SearchResult, UNDECIDED_MAX};
 
 use crate::assertion::percentile_ms;
-use crate::compare::OF_CLIENTS;
 use crate::judge::rate::is_missed;
 use crate::record::PointRecord;
 use filermark_model::goal::{Goal, GoalFigure, GoalTerm};
@@ -57,7 +56,10 @@ impl SearchPoint {
 /// Whether a load point is invalid by rules about the clients, and its operations are in order:
 /// then it shows nothing about the server. Rates that it missed may be missed because of that.
 fn shows_clients_only(point: &PointRecord) -> bool {
-    const WRONG: [Rule; 4] = [
+    // A client that is lost stays lost: another try would show no more.
+    const AGAIN: [Rule; 2] = [Rule::GeneratorStalled, Rule::ClientStart];
+    const WRONG: [Rule; 5] = [
+        Rule::ClientLost,
         Rule::Errors,
         Rule::DataVerify,
         Rule::DataLost,
@@ -65,7 +67,7 @@ fn shows_clients_only(point: &PointRecord) -> bool {
     ];
     let invalid = || point.findings.iter().filter(|f| f.invalidates());
     point.measured().is_some()
-        && invalid().any(|f| OF_CLIENTS.contains(&f.rule))
+        && invalid().any(|f| AGAIN.contains(&f.rule))
         && !invalid().any(|f| WRONG.contains(&f.rule))
 }
 
@@ -104,21 +106,20 @@ fn goal_of(plan: &SearchPlan) -> Option<Goal> {
     plan.goal.as_ref()?.parse().ok()
 }
 
-/// The figure of a term, in ms; `None`: there are too few operations for it.
-fn figure_ms(term: &GoalTerm, stats: &PointStats) -> Option<f64> {
+/// The figure of a term, in ms. With few operations a percentile is close to the longest time:
+/// if it misses a goal, that is certain; if it keeps it, see [`unjudged`].
+fn figure_ms(term: &GoalTerm, stats: &PointStats) -> f64 {
     let service = stats.service();
     match term.figure {
-        GoalFigure::Mean => Some(service.mean_ns() / 1e6),
-        GoalFigure::Max => Some(service.max_ns() as f64 / 1e6),
-        GoalFigure::Percentile(pcnt) => percentile_ms(&service, pcnt),
+        GoalFigure::Mean => service.mean_ns() / 1e6,
+        GoalFigure::Max => service.max_ns() as f64 / 1e6,
+        GoalFigure::Percentile(pcnt) => service.percentile_ns(pcnt) as f64 / 1e6,
     }
 }
 
-/// The first term of a goal that is not kept, with its figure. A percentile with too few
-/// operations is not judged ([`unjudged`]).
+/// The first term of a goal that is not kept, with its figure.
 fn missed_goal(goal: &Goal, stats: &PointStats) -> Option<String> {
-    let judged = |term| Some((term, figure_ms(term, stats)?));
-    let mut terms = goal.0.iter().filter_map(judged);
+    let mut terms = goal.0.iter().map(|term| (term, figure_ms(term, stats)));
     let (term, value) = terms.find(|(term, value)| !term.is_kept(*value))?;
     Some(format!(
         "{} is {value:.3} ms; the goal is {term}",
@@ -126,9 +127,13 @@ fn missed_goal(goal: &Goal, stats: &PointStats) -> Option<String> {
     ))
 }
 
-/// Which terms of a goal were not judged, and why.
+/// Which terms of a goal that was kept have too few operations, as gates judge them.
 fn unjudged(goal: &Goal, stats: &PointStats) -> Option<String> {
-    let missing = goal.0.iter().filter(|t| figure_ms(t, stats).is_none());
+    let service = stats.service();
+    let missing = goal.0.iter().filter(|term| match term.figure {
+        GoalFigure::Percentile(pcnt) => percentile_ms(&service, pcnt).is_none(),
+        GoalFigure::Mean | GoalFigure::Max => false,
+    });
     let terms: Vec<String> = missing.map(GoalTerm::to_string).collect();
     (!terms.is_empty()).then(|| {
         format!(

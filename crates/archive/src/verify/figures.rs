@@ -7,9 +7,7 @@ use filermark_model::stats::{ComponentStats, PointStats};
 use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, Rule, RunPlan};
 use filermark_results::figures::is_background;
 use filermark_results::record::Outcome;
-use filermark_results::search::{
-    Decided, Search, SearchKind, SearchPoint, SearchResult, SearchStep,
-};
+use filermark_results::search::{Decided, SearchKind, SearchPoint, SearchResult, SearchStep};
 use filermark_results::{
     ClientSummary, Phase, PointRecord, RunRecord, Timestamp, fingerprint, hosts_changed,
 };
@@ -229,8 +227,8 @@ fn check_search(run: &Run<'_>, verification: &mut Verification) {
                 "load point {number} of the search does not have the outcome that its figures give"
             ));
         }
-        let before = Decided::of(plan, &record.search[..at]).tried;
-        let next = Search::after(plan, before).next_step();
+        let before = Decided::of(plan, &record.search[..at]);
+        let next = before.search(plan).next_step();
         let (load, is_full) = (tried.load(plan), tried.kind == SearchKind::Confirm);
         let follows = match next {
             SearchStep::Probe(wanted) => !is_full && wanted == load,

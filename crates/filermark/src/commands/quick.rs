@@ -140,10 +140,13 @@ impl<'a> Course<'a> {
             refuse_saved(save, parts)?;
         }
         let mib = largest_mib(&target, free_bytes)?;
-        let procs = args.procs.unwrap_or(procs);
-        if args.workload.is_none() && free_bytes.is_some() {
-            refuse_many_procs(procs, mib)?;
-        }
+        let is_limited = args.workload.is_none() && free_bytes.is_some();
+        let procs = match args.procs {
+            Some(wanted) if is_limited => refuse_many_procs(wanted, mib)?,
+            Some(wanted) => wanted,
+            None if is_limited => procs.min((mib / parts::PROC_MIB_MIN) as u32),
+            None => procs,
+        };
         let server = MetricsServer::start(&args.metrics)?;
         // Nothing is refused below.
         let dir = result_dir(&args.dir)?;

@@ -158,7 +158,7 @@ mod tests {
     fn a_reader_is_woken_by_the_next_line() {
         let log = EventLog::default();
         let mut reader = log.reader();
-        let waiting = std::thread::spawn(move || reader.next(Duration::from_secs(60)));
+        let waiting = std::thread::spawn(move || reader.next(Duration::from_secs(3_600)));
         log.push("a line\n", false);
         let got = waiting.join().expect("it ends");
         assert!(matches!(got, NextLines::Text(text) if text == "a line\n"));

@@ -13,7 +13,8 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
-/// Limits of the rules that a busy machine cannot miss: only what the test sets decides.
+/// Limits of the rules that a machine without other load cannot miss: only what the test sets
+/// decides.
 fn lenient(sweep: Sweep) -> Sweep {
     sweep
         .set("ACHIEVED_PCNT_MIN", 1)
@@ -44,12 +45,10 @@ fn a_goal_that_the_server_cannot_keep_is_named() {
         delay: "20ms".parse().expect("a delay"),
         ..ServerOptions::default()
     });
-    let sweep = |goal: &str| {
-        let sweep = lenient(Sweep::on(&server).command("search").unset("LOAD"));
-        let sweep = sweep.set("FILESET_MB_PER_OP", 0.02).set("SEARCH_FIRST", 8);
-        sweep.set("SEARCH_MAX", 8).set("GOAL", goal).into_rc()
-    };
-    let missed = sweep("mean<5ms").suffix("missed").run();
+    let sweep = lenient(Sweep::on(&server).command("search").unset("LOAD"));
+    let sweep = sweep.set("FILESET_MB_PER_OP", 0.02).set("SEARCH_FIRST", 8);
+    let sweep = sweep.set("SEARCH_MAX", 8).set("GOAL", "mean<5ms");
+    let missed = sweep.into_rc().suffix("missed").run();
     assert_eq!(missed.code, 4, "{}", missed.stderr);
     let record = missed.record();
     assert_eq!(found(&record).load, None);
@@ -63,18 +62,32 @@ fn a_goal_that_the_server_cannot_keep_is_named() {
         "{}",
         missed.stdout
     );
-    // A percentile of so few operations is not judged.
-    let open = sweep("p99.9<5ms, mean<100s").suffix("open").run();
-    assert!(open.is_complete(), "{}", open.stderr);
-    let record = open.record();
-    assert_eq!(found(&record).load, Some(8), "{:?}", found(&record));
-    let warned = record.run_findings().any(|f| {
-        f.rule == Rule::Search
-            && f.severity == Severity::Warning
-            && f.message.contains("p99.9<5ms was not judged")
+}
+
+/// That a percentile of so few operations keeps the goal is not certain, and this is stated.
+#[test]
+fn alone_a_percentile_of_too_few_operations_is_stated() {
+    let _turn = alone();
+    when_quiet(|| {
+        let server = serve(ServerOptions::default());
+        let sweep = lenient(Sweep::on(&server).command("search").unset("LOAD"));
+        let sweep = sweep.set("FILESET_MB_PER_OP", 0.02).set("SEARCH_FIRST", 8);
+        let sweep = sweep.set("SEARCH_MAX", 8).set("GOAL", "p99.9<100s");
+        let open = sweep.into_rc().suffix("open").run();
+        assert!(open.is_complete(), "{}", open.stderr);
+        assert_verified(&open, "open");
+        let record = open.record();
+        if found(&record).load != Some(8) {
+            return Err(format!("{:?}", found(&record)));
+        }
+        let warned = record.run_findings().any(|f| {
+            f.rule == Rule::Search
+                && f.severity == Severity::Warning
+                && f.message.contains("p99.9<100000ms was not judged")
+        });
+        assert!(warned, "{}", open.stdout);
+        Ok(())
     });
-    assert!(warned, "{}", open.stdout);
-    assert_verified(&open, "open");
 }
 
 #[test]
@@ -158,41 +171,46 @@ fn alone_a_composite_is_searched_up_to_the_knee_of_its_file_system() {
 
 /// An energy workload in a directory, up to SEARCH_MAX; the samples belong to the sweep.
 #[test]
-fn an_energy_workload_is_searched_while_a_meter_is_read() {
-    let _turn = beside_others();
-    let dir = tempfile::tempdir().expect("a directory");
-    let sweep = lenient(
-        Sweep::small_composite("VDI")
-            .command("search")
-            .unset("LOAD"),
-    )
-    .suffix("vdi")
-    .set(
-        "CLIENT_MOUNTPOINTS",
-        format!("localhost:{}", dir.path().display()),
-    )
-    .set("OPRATE_MULTIPLIER", 0.2)
-    .set("SEARCH_MAX", 2);
-    let setup =
-        "idle = \"1s\"\n[[meter]]\nname = \"server\"\nat = \"sim:idle=200,noise=1,seed=7\"\n";
-    let setup = sweep.write("sim.toml", setup).display().to_string();
-    let ended = sweep.into_rc().arg("--energy").arg(setup).run();
-    assert!(ended.is_complete(), "{}", ended.stderr);
-    let record = ended.record();
-    let result = found(&record);
-    assert_eq!((result.load, result.failed_at), (Some(2), None));
-    let units: Vec<f64> = record.points.iter().map(|p| p.load.units).collect();
-    assert_eq!(units, [1.0, 2.0]);
-    assert!(
-        ended.stderr.contains("1 DESKTOP requested") && ended.stderr.contains("SEARCH_MAX=2"),
-        "{}",
-        ended.stderr
-    );
-    let merged = std::fs::read_to_string(ended.path("vdi.merged.jsonl")).expect("a log");
-    assert!(!merged.contains("\"point\":1000"), "no point of the search");
-    assert!(merged.contains("\"point\":2"), "{merged}");
-    assert!(ended.stdout.contains("VDI, run vdi"), "{}", ended.stdout);
-    assert_verified(&ended, "vdi");
+fn alone_an_energy_workload_is_searched_while_a_meter_is_read() {
+    let _turn = alone();
+    when_quiet(|| {
+        let dir = tempfile::tempdir().expect("a directory");
+        let sweep = lenient(
+            Sweep::small_composite("VDI")
+                .command("search")
+                .unset("LOAD"),
+        )
+        .suffix("vdi")
+        .set(
+            "CLIENT_MOUNTPOINTS",
+            format!("localhost:{}", dir.path().display()),
+        )
+        .set("OPRATE_MULTIPLIER", 0.2)
+        .set("SEARCH_MAX", 2);
+        let setup =
+            "idle = \"1s\"\n[[meter]]\nname = \"server\"\nat = \"sim:idle=200,noise=1,seed=7\"\n";
+        let setup = sweep.write("sim.toml", setup).display().to_string();
+        let ended = sweep.into_rc().arg("--energy").arg(setup).run();
+        assert!(ended.is_complete(), "{}", ended.stderr);
+        let record = ended.record();
+        let result = found(&record);
+        if (result.load, result.failed_at) != (Some(2), None) {
+            return Err(format!("{result:?}"));
+        }
+        let units: Vec<f64> = record.points.iter().map(|p| p.load.units).collect();
+        assert_eq!(units, [1.0, 2.0]);
+        assert!(
+            ended.stderr.contains("1 DESKTOP requested") && ended.stderr.contains("SEARCH_MAX=2"),
+            "{}",
+            ended.stderr
+        );
+        let merged = std::fs::read_to_string(ended.path("vdi.merged.jsonl")).expect("a log");
+        assert!(!merged.contains("\"point\":1000"), "no point of the search");
+        assert!(merged.contains("\"point\":2"), "{merged}");
+        assert!(ended.stdout.contains("VDI, run vdi"), "{}", ended.stdout);
+        assert_verified(&ended, "vdi");
+        Ok(())
+    });
 }
 
 /// A token file with two workloads, in the ratio 1 to 2.
@@ -208,41 +226,46 @@ fn tokens(dir: &Path, second: &str) {
 }
 
 #[test]
-fn netmist_is_searched_with_the_ratios_of_its_oprates() {
-    let _turn = beside_others();
-    let dir = tempfile::tempdir().expect("a directory");
-    tokens(dir.path(), "Instances=1 Oprate=20");
-    let line = "netmist -g tokens -O search -t 1 -w 0 -Q 3 -T 2 --suffix n --json \
+fn alone_netmist_is_searched_with_the_ratios_of_its_oprates() {
+    let _turn = alone();
+    when_quiet(|| {
+        let dir = tempfile::tempdir().expect("a directory");
+        tokens(dir.path(), "Instances=1 Oprate=20");
+        let line = "netmist -g tokens -O search -t 1 -w 0 -Q 3 -T 2 --suffix n --json \
                 -o FILE_SIZE=16k -o SEARCH_MAX=60 -o SEARCH_RUNTIME=0.5 -o SPACE_RESERVE=0 \
                 -o ACHIEVED_PCNT_MIN=1 -o PROC_PCNT_MIN=0 -o MIX_DEVIATION_MAX=100 \
                 -o COMPONENT_VARIANCE_MAX=0 -o RESPONSE_LIMIT_MS=100000 -o STALL_PCNT_MAX=100";
-    let args: Vec<&str> = line.split_whitespace().collect();
-    let output = filermark(dir.path(), &args);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        [Some(0), Some(4)].contains(&output.status.code()),
-        "{stderr}"
-    );
-    assert!(
-        stderr.contains("Starting netmist search 1: procs=3"),
-        "{stderr}"
-    );
-    assert!(
-        stderr.contains("Starting netmist run 10 of 10: procs=3"),
-        "{stderr}"
-    );
-    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert!(json.to_string().contains("\"unit\":\"op/s\""), "{json}");
-    let record = dir.path().join("result/n.run.jsonl");
-    let record = filermark_results::read_record(&record).expect("a record");
-    assert_eq!(found(&record).load, Some(60));
-    let top = record.points.last().expect("the sweep");
-    assert_eq!(top.load.requested.0, 60.0);
-    let components = &top.measured().expect("measured").components;
-    let wanted: Vec<u64> = components.iter().map(|c| c.wanted_count).collect();
-    assert_eq!(wanted, [30, 30]);
-    let verified = filermark(dir.path(), &["verify", "result/n.run.jsonl"]);
-    assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+        let args: Vec<&str> = line.split_whitespace().collect();
+        let output = filermark(dir.path(), &args);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            [Some(0), Some(4)].contains(&output.status.code()),
+            "{stderr}"
+        );
+        assert!(
+            stderr.contains("Starting netmist search 1: procs=3"),
+            "{stderr}"
+        );
+        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert!(json.to_string().contains("\"unit\":\"op/s\""), "{json}");
+        let record = dir.path().join("result/n.run.jsonl");
+        let record = filermark_results::read_record(&record).expect("a record");
+        if found(&record).load != Some(60) {
+            return Err(format!("{:?}", found(&record)));
+        }
+        assert!(
+            stderr.contains("Starting netmist run 10 of 10: procs=3"),
+            "{stderr}"
+        );
+        let top = record.points.last().expect("the sweep");
+        assert_eq!(top.load.requested.0, 60.0);
+        let components = &top.measured().expect("measured").components;
+        let wanted: Vec<u64> = components.iter().map(|c| c.wanted_count).collect();
+        assert_eq!(wanted, [30, 30]);
+        let verified = filermark(dir.path(), &["verify", "result/n.run.jsonl"]);
+        assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+        Ok(())
+    });
 }
 
 #[test]

@@ -9,9 +9,7 @@ use filermark_model::plan::{PhasePlan, SearchPlan};
 use filermark_model::{LoadPoint, Rule, RunPlan};
 use filermark_results::Timestamp;
 use filermark_results::record::{Line, PointRecord, PointStatus};
-use filermark_results::search::{
-    Decided, Search, SearchKind, SearchPoint, SearchResult, SearchStep,
-};
+use filermark_results::search::{Decided, SearchKind, SearchPoint, SearchResult, SearchStep};
 
 impl Run<'_> {
     /// Searches for the highest load, and sets the load points of the sweep; nothing without
@@ -52,7 +50,7 @@ impl Run<'_> {
                 return Ok(found);
             }
             let tried = &self.journal.record().search;
-            let search = Search::after(plan, Decided::of(plan, tried).tried);
+            let search = Decided::of(plan, tried).search(plan);
             let (kind, load) = match search.next_step() {
                 SearchStep::Probe(load) => (SearchKind::Probe, load),
                 // `SearchResult::of` has handled the end.

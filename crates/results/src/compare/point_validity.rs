@@ -21,8 +21,7 @@ const NO_CHANCE: usize = 2;
 const WHYS_NAMED: usize = 3;
 
 /// Rules about the clients, not the server.
-pub(crate) const OF_CLIENTS: [Rule; 3] =
-    [Rule::GeneratorStalled, Rule::ClientStart, Rule::ClientLost];
+const OF_CLIENTS: [Rule; 3] = [Rule::GeneratorStalled, Rule::ClientStart, Rule::ClientLost];
 
 /// Whether a load point counts on one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

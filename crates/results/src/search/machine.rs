@@ -34,6 +34,8 @@ pub struct Tried {
     pub held: bool,
     /// The load that was achieved, in the unit of the search; 0: unknown.
     pub achieved: f64,
+    /// It counts as not held because of its clients: it shows nothing about the server.
+    pub of_clients: bool,
 }
 
 /// What comes next.
@@ -121,6 +123,11 @@ impl Search {
         search
     }
 
+    /// Counts load points that are in no try towards [`TRIES_MAX`].
+    pub fn spend(&mut self, count: usize) {
+        self.tries += count;
+    }
+
     /// Where the tries contradict each other: the limit of the server has moved, or it varies.
     pub fn changes(&self) -> &[String] {
         &self.changes
@@ -206,7 +213,8 @@ impl Search {
 
     fn take_failed(&mut self, tried: Tried) {
         self.high = Some(self.high.map_or(tried.load, |high| high.min(tried.load)));
-        self.estimate = (tried.achieved > 0.0).then_some(tried.achieved);
+        let shows_limit = tried.achieved > 0.0 && !tried.of_clients;
+        self.estimate = shows_limit.then_some(tried.achieved);
     }
 
     fn take_full(&mut self, tried: Tried, counts: Counts) {
@@ -220,16 +228,18 @@ impl Search {
             0 => "",
             _ => ", although probes of it held",
         };
-        self.changes.push(format!(
-            "a load of {} did not hold in {} of {} full load points{held_before}: the server has become slower, or its speed varies",
-            self.plan.shown(load),
-            counts.full_failed,
-            counts.full_failed + counts.full_held
-        ));
+        if !tried.of_clients {
+            self.changes.push(format!(
+                "a load of {} did not hold in {} of {} full load points{held_before}: the server has become slower, or its speed varies",
+                self.plan.shown(load),
+                counts.full_failed,
+                counts.full_failed + counts.full_held
+            ));
+        }
         self.high = Some(load);
         let down = self.gap(load) << (self.refuted - 1).min(8);
         let below = load.saturating_sub(down.max(self.plan.step));
-        let by_estimate = match tried.achieved > 0.0 {
+        let by_estimate = match tried.achieved > 0.0 && !tried.of_clients {
             true => (tried.achieved * BELOW_ESTIMATE) as u64,
             false => below,
         };

@@ -34,8 +34,8 @@ pub struct SearchPoint {
     pub kind: SearchKind,
     /// Whether the load held.
     pub held: bool,
-    /// Whether it shows nothing about the server: a client stalled, was lost or began late. The
-    /// load is tried again.
+    /// Whether it shows nothing about the server: a client stalled or began late. The load is tried
+    /// again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undecided: bool,
     /// Why it did not.
@@ -61,6 +61,7 @@ impl SearchPoint {
             full: self.kind == SearchKind::Confirm,
             held: self.held,
             achieved: plan.load_of_rate(self.achieved()),
+            of_clients: self.undecided,
         }
     }
 
@@ -81,6 +82,8 @@ pub struct Decided {
     pub tried: Vec<Tried>,
     /// Loads that count as not held because of [`UNDECIDED_MAX`].
     pub given_up: Vec<u64>,
+    /// The other undecided load points.
+    pub left_out_count: usize,
 }
 
 impl Decided {
@@ -91,6 +94,7 @@ impl Decided {
         for point in points {
             undecided = if point.undecided { undecided + 1 } else { 0 };
             if point.undecided && undecided < UNDECIDED_MAX {
+                decided.left_out_count += 1;
                 continue;
             }
             let tried = point.tried(plan);
@@ -101,6 +105,13 @@ impl Decided {
             decided.tried.push(tried);
         }
         decided
+    }
+
+    /// The search after them.
+    pub fn search(&self, plan: &SearchPlan) -> Search {
+        let mut search = Search::after(plan, self.tried.iter().copied());
+        search.spend(self.left_out_count);
+        search
     }
 
     fn at(&self, load: u64) -> impl Iterator<Item = &Tried> {
@@ -160,7 +171,7 @@ impl SearchResult {
     /// The result of a search that has ended; `None`: it has not.
     pub fn of(plan: &SearchPlan, points: &[SearchPoint]) -> Option<Self> {
         let decided = Decided::of(plan, points);
-        let search = Search::after(plan, decided.tried.iter().copied());
+        let search = decided.search(plan);
         let SearchStep::End(end) = search.next_step() else {
             return None;
         };
@@ -274,8 +285,8 @@ impl SearchResult {
         }
         let count = counted(u64::from(self.undecided_count), "load point");
         let text = format!(
-            "{count} of the search showed nothing about the server, since a client stalled, was \
-             lost or began late: the load was tried again"
+            "{count} of the search showed nothing about the server, since a client stalled \
+             or began late; a load is tried {UNDECIDED_MAX} times in a row at most"
         );
         let again = Finding::new(Rule::Search, Severity::Note, text);
         let given_up = self.undecided_loads.iter().map(|load| {

@@ -251,7 +251,8 @@ fn sentence(target: &Target, rows: &[Row], verdict: &str) -> &'static str {
         }
         "cached" => {
             "CACHED: data came out of this host's memory in the parts marked so; their figures \
-             are not those of the file system."
+             are not those of the file system. Metadata may have come out of it, too: no counter \
+             shows that."
         }
         "invalid" => "INVALID: a part does not count, for the reasons above.",
         _ => "FAILED: not all parts were measured.",

@@ -90,10 +90,10 @@ pub fn largest_mib(target: &Target, free_bytes: Option<u64>) -> Result<u64, Comm
 }
 
 /// Refuses more procs on a directory than the file set has space for.
-pub fn refuse_many_procs(procs: u32, mib: u64) -> Result<(), CommandError> {
+pub fn refuse_many_procs(procs: u32, mib: u64) -> Result<u32, CommandError> {
     let most = mib / PROC_MIB_MIN;
     if u64::from(procs) <= most {
-        return Ok(());
+        return Ok(procs);
     }
     Err(CommandError::Usage(vec![format!(
         "{procs} procs need files of {}, and {mib} MiB are the most (256 MiB and 5 % of the free \

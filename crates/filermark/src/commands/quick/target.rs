@@ -103,12 +103,26 @@ const PASSWORD: &str = "the target has a password, which other users could read 
                         processes: set FILERMARK_PASSWORD, or give -o PASSWORD_FILE=FILE";
 
 /// Whether a target that is no directory has `user:password@`, also where the password has slashes.
+/// An `@` in the path of an export or a share is no such thing: `nas:/vol/@home`.
 fn has_password(text: &str) -> bool {
-    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let (is_url, rest) = match text.split_once("://") {
+        Some((_, rest)) => (true, rest),
+        None => (false, text),
+    };
     let begin = rest.trim_start_matches(['\\', '/']);
-    begin
-        .rsplit_once('@')
-        .is_some_and(|(user, _)| user.contains(':'))
+    if !is_url && begin.len() == rest.len() {
+        return false;
+    }
+    let Some((user, _)) = begin.rsplit_once('@') else {
+        return false;
+    };
+    let Some((_, after)) = user.split_once(':') else {
+        return false;
+    };
+    // A port, and the path behind it; addresses in brackets have colons of their own.
+    let digits = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_port = after.len() > digits.len() && digits.starts_with(['/', '\\']);
+    !is_port && !user.starts_with('[')
 }
 
 /// The rest of an SMB URL, which may name a user.
@@ -191,7 +205,16 @@ mod tests {
             Target::parse(&name).unwrap(),
             Target::Directory(dir.path().to_owned())
         );
-        for nfs in ["nas:/export", "[::1]:/e", "nfs://nas:2049/e", "10.0.0.1:/"] {
+        for nfs in [
+            "nas:/export",
+            "[::1]:/e",
+            "nfs://nas:2049/e",
+            "10.0.0.1:/",
+            "nas:/vol/@home",
+            "nfs://nas:2049/vol/@home",
+            "nfs://[fe80::1]:2049/a@b",
+            "[fe80::1]:/a@b",
+        ] {
             assert_eq!(Target::parse(nfs).unwrap(), Target::Nfs(nfs.into()));
         }
         let smb = |text: &str| match Target::parse(text).unwrap() {
