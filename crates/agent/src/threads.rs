@@ -1,9 +1,9 @@
 //! Agents on threads of this process.
 
 use super::serve;
+use filermark_link::local::local_pair;
 use filermark_link::start::{AgentHandle, LaunchedAgent, Launcher};
 use filermark_model::launch::HostPlan;
-use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ pub struct ThreadLauncher;
 impl Launcher for ThreadLauncher {
     fn launch(&self, _client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let start = || {
-            let (ours, theirs) = UnixStream::pair()?;
+            let (ours, theirs) = local_pair()?;
             let reads = theirs.try_clone()?;
             let ended = std::thread::Builder::new()
                 .name(format!("agent-{}", host.client))

@@ -585,9 +585,16 @@ impl PreparedRun {
 
 /// A run's directory that stays, and why. The host is included, also if the server failed.
 fn not_removed(mount: &MountPoint, claim: &Claim, error: &DriverError) -> Leftover {
-    let sentence = match error.place.starts_with(&mount.to_string()) {
+    let (below, shown) = (mount.below(&claim.dir_name), mount.to_string());
+    let sentence = match error.place.starts_with(&shown) {
         true => error.to_string(),
-        false => format!("{}: {error}", mount.below(&claim.dir_name)),
+        // The host alone: the place has it, too.
+        false if shown.starts_with(&error.place) => {
+            let mut error = error.clone();
+            error.place = below;
+            error.to_string()
+        }
+        false => format!("{below}: {error}"),
     };
     match is_of_others(error) {
         true => Leftover::not_ours(sentence),

@@ -1,9 +1,16 @@
 //! Signals: the first one asks the subcommand to stop, a second one ends the program at once.
 
+#[cfg(unix)]
+#[path = "interrupt/unix.rs"]
+mod own;
+#[cfg(not(unix))]
+#[path = "interrupt/other.rs"]
+mod own;
+
 use crate::{exit, view};
 use filermark_engine::driver::StopFlag;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use own::EVERY;
+use signal_hook::consts::SIGINT;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,9 +18,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const LEFT: &str = "ended at once: processes and files on the clients may remain";
 /// Printed when a program without agents ends at once.
 const LEFT_ALONE: &str = "ended at once: the file being written may be incomplete";
-/// The signals that are handled.
-const EVERY: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-
 /// What a signal stops.
 struct SignalTarget {
     stop: StopFlag,
@@ -112,13 +116,12 @@ fn watch(stop: StopFlag, message: impl Fn() -> String + Send + 'static, ending: 
     if before.is_some() {
         return;
     }
-    let Ok(mut signals) = Signals::new(EVERY) else {
+    let Ok(signals) = own::Signals::new() else {
         return;
     };
-    let watch = move || signals.forever().for_each(on_signal);
     let _ = std::thread::Builder::new()
         .name("signals".into())
-        .spawn(watch);
+        .spawn(move || signals.for_each(on_signal));
 }
 
 fn on_signal(signal: i32) {

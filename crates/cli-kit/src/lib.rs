@@ -8,6 +8,7 @@
 pub mod companion;
 pub mod exit;
 pub mod files;
+mod fold;
 pub mod interrupt;
 pub mod output;
 pub mod view;

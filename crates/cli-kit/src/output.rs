@@ -1,9 +1,10 @@
 //! Standard output: the results of a subcommand, as text or JSON.
 
 use crate::exit::{CommandError, CommandResult};
+use crate::fold::folded;
 use crate::interrupt;
 use clap::Args;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 /// The form of a subcommand's output.
@@ -48,6 +49,15 @@ pub fn print_json(value: &serde_json::Value) {
 /// and the program ends with it ([`ended`]).
 pub fn print(text: &str) {
     print_bytes(text.as_bytes());
+}
+
+/// Prints a text whose lines are folded at the width of the terminal; in a pipe or a file they stay
+/// whole.
+pub fn print_folded(text: &str) {
+    match io::stdout().is_terminal() {
+        true => print(&folded(text, width())),
+        false => print(text),
+    }
 }
 
 /// Prints bytes, as [`print()`] does text.

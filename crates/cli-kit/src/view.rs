@@ -5,11 +5,12 @@
 //! What is drawn is a [`Content`]: a model that turns into lines for a width and a time.
 
 mod block;
+mod continuation;
 mod text;
 
 use block::Block;
+use continuation::watch_continuation;
 use jiff::Zoned;
-use signal_hook::consts::SIGCONT;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -264,7 +265,7 @@ struct RenderThread {
 impl RenderThread {
     fn new(colour: bool) -> Self {
         let continued = Arc::new(AtomicBool::new(false));
-        let registered = signal_hook::flag::register(SIGCONT, Arc::clone(&continued)).ok();
+        let registered = watch_continuation(&continued);
         Self {
             block: Block::default(),
             colour,

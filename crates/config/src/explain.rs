@@ -9,7 +9,7 @@ use crate::resolved::Resolved;
 use filermark_model::access::Access;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;
-use filermark_model::plan::{MonitorMode, PacingMode, SearchPlan};
+use filermark_model::plan::{MonitorMode, PacingMode, SearchPlan, SearchTime};
 use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{Bytes, LoadPoint, Nanos, OpsPerSec, Rule, RunPlan, Severity};
@@ -21,17 +21,15 @@ const HERITAGE_WIDTH: usize = 76;
 /// Fill rates that the time estimate shows, in bytes per second.
 const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 1_073_741_824.0)];
 
-/// The needs of a run with a search.
-const OPEN_NEEDS: &str = "Space and time depend on the load that is found.";
-
-/// Explains a plan in text, some 80 columns wide, ending with a line feed.
-pub fn explain(resolved: &Resolved) -> String {
+/// Explains a plan in text, some 80 columns wide, ending with a line feed. `time` is what its search
+/// takes, if that is known.
+pub fn explain(resolved: &Resolved, time: Option<&SearchTime>) -> String {
     let (plan, launch) = (&resolved.plan, &resolved.launch);
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = match plan.benchmark.composite() {
-        Some(work) => composite::write_all(&mut out, plan, launch, work),
-        None => write_all(&mut out, plan, launch),
+        Some(work) => composite::write_all(&mut out, (plan, launch), work, time),
+        None => write_all(&mut out, plan, launch, time),
     };
     out
 }
@@ -44,7 +42,12 @@ pub fn explain_launch(launch: &LaunchPlan) -> String {
     out
 }
 
-fn write_all(out: &mut String, plan: &RunPlan, launch: &LaunchPlan) -> std::fmt::Result {
+fn write_all(
+    out: &mut String,
+    plan: &RunPlan,
+    launch: &LaunchPlan,
+    time: Option<&SearchTime>,
+) -> std::fmt::Result {
     head(out, plan)?;
     let fileset = match (plan.fileset.reuse, plan.fileset.keep) {
         (true, false) => "grown from point to point, removed at the end",
@@ -57,7 +60,7 @@ fn write_all(out: &mut String, plan: &RunPlan, launch: &LaunchPlan) -> std::fmt:
     points(out, plan)?;
     mounts(out, plan)?;
     clients::reach(out, launch)?;
-    needs(out, plan)?;
+    needs(out, plan, time)?;
     remarks(out, plan)
 }
 
@@ -238,9 +241,30 @@ fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     writeln!(out, "            {judged}")
 }
 
-fn needs(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
-    if plan.search.is_some() {
-        return writeln!(out, "\n{OPEN_NEEDS}");
+/// The needs of a run with a search.
+fn open_needs(out: &mut String, time: Option<&SearchTime>, has_sweep: bool) -> std::fmt::Result {
+    let Some(time) = time else {
+        return writeln!(out, "\nSpace and time depend on the load that is found.");
+    };
+    writeln!(
+        out,
+        "\nSpace depends on the load that is found.\nTime                  {} to {} of WARMUP and RUN, in {} to {} load points{},\n                      if the speed of the server does not vary;\n                      INIT and CLEANUP come on top. A search has at most {}",
+        duration(time.least),
+        duration(time.most),
+        time.points_least,
+        time.points_most,
+        if has_sweep {
+            " of search and sweep"
+        } else {
+            ""
+        },
+        counted(time.tries_max, "load point")
+    )
+}
+
+fn needs(out: &mut String, plan: &RunPlan, time: Option<&SearchTime>) -> std::fmt::Result {
+    if let Some(search) = &plan.search {
+        return open_needs(out, time, search.sweep);
     }
     let sizes: Vec<u64> = plan
         .points

@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// The most that is read of any file; valid files are far smaller.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+/// The user and the group of calls on systems without numbers for users, unless SFS_NFS_USER_ID
+/// and SFS_NFS_GROUP_ID say otherwise: the one that NFS servers give to users without rights.
+const NO_USER: u32 = 65_534;
 /// The variable in which Slurm names the nodes of an allocation.
 pub(crate) const SLURM_VARIABLE: &str = "SLURM_JOB_NODELIST";
 
@@ -216,11 +219,11 @@ impl RcFile {
 impl Host {
     /// This one.
     pub fn detect() -> Self {
-        let uname = rustix::system::uname();
+        let user = filermark_system::user();
         Self {
-            name: uname.nodename().to_string_lossy().into_owned(),
-            uid: rustix::process::getuid().as_raw(),
-            gid: rustix::process::getgid().as_raw(),
+            name: filermark_system::host_name(),
+            uid: user.map_or(NO_USER, |user| user.uid),
+            gid: user.map_or(NO_USER, |user| user.gid),
             mem_bytes: mem_bytes(),
             password: password_of_environment(),
             slurm_nodes: std::env::var(SLURM_VARIABLE).ok(),

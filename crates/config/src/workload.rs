@@ -8,7 +8,8 @@ use crate::mixfile::read_mix;
 use crate::params::{self, Param};
 use crate::protocol;
 use crate::reading::Reading;
-use filermark_model::{Benchmark, Op};
+use filermark_model::benchmark::{NFS2_FILE_BYTES_MAX, Protocol};
+use filermark_model::{Benchmark, Op, SizeDistribution};
 use std::path::Path;
 
 /// The benchmark as defined, before any change; `None`: it is wrong, as reported.
@@ -59,6 +60,9 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &
     rule.file_count = count(&params::FILE_COUNT, rule.file_count);
     if has_symlinks {
         rule.symlink_count = count(&params::SYMLINK_COUNT, rule.symlink_count);
+    }
+    if let Some(bytes) = values.get(&params::FILE_SIZE) {
+        classic.file_sizes = SizeDistribution::fixed(bytes);
     }
 
     let folders = [work_dir, sources.folder()];
@@ -114,11 +118,24 @@ fn contradictions(r: &mut Reading<'_>, benchmark: &Benchmark) {
     };
     let largest = classic.file_sizes.max();
     let transfer = classic.read_sizes.max().max(classic.write_sizes.max());
-    if transfer > largest {
-        r.refuse(
-            &params::BLOCK_FILE,
-            format!("a transfer of {transfer} is larger than the largest file, {largest}"),
-            "lower the sizes in the block file",
-        );
+    if benchmark.protocol == Protocol::Nfs2 && largest.0 > NFS2_FILE_BYTES_MAX {
+        let message = format!("a file of NFS version 2 ends at 2 GiB, and {largest} is larger");
+        r.refuse(&params::FILE_SIZE, message, "lower FILE_SIZE");
+        return;
     }
+    if transfer <= largest {
+        return;
+    }
+    let (parameter, hint) = match r.values.given(&params::FILE_SIZE) {
+        Some(_) => (
+            &params::FILE_SIZE as &params::Parameter,
+            "raise FILE_SIZE, or give smaller transfers with BLOCK_FILE",
+        ),
+        None => (
+            &params::BLOCK_FILE as &params::Parameter,
+            "lower the sizes in the block file, or raise FILE_SIZE",
+        ),
+    };
+    let message = format!("a transfer of {transfer} is larger than the largest file, {largest}");
+    r.refuse(parameter, message, hint);
 }

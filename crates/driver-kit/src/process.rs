@@ -38,9 +38,8 @@ impl Process {
         static THIS: OnceLock<Process> = OnceLock::new();
         THIS.get_or_init(|| {
             let pid = std::process::id();
-            let host = rustix::system::uname();
             Self {
-                host: host.nodename().to_string_lossy().into_owned(),
+                host: filermark_system::host_name(),
                 system: system_name(),
                 pid,
                 began: began(pid).unwrap_or(0),
@@ -58,19 +57,9 @@ impl Process {
             Some(began) => Some(began == self.began),
             // A process of another user may be hidden (proc(5), hidepid): then the
             // heartbeat decides.
-            None => (!may_be_hidden(self.pid)).then_some(false),
+            None => (!filermark_system::may_be_hidden(self.pid)).then_some(false),
         }
     }
-}
-
-/// Whether there may be a process of this number that is not visible.
-fn may_be_hidden(pid: u32) -> bool {
-    let pid = i32::try_from(pid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    let asked = pid.map(rustix::process::test_kill_process);
-    // A process that has ended and was not waited for can be signalled, and is visible.
-    matches!(asked, Some(Err(e)) if e != rustix::io::Errno::SRCH)
 }
 
 /// The boot and the namespace of process numbers; empty if the system does not have them.

@@ -14,12 +14,15 @@ use std::time::Duration;
 #[command(arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
-  filermark run -r sfs_rc_vda -s vda --energy energy.toml      collects by itself
-  filermark energy collect --sflow 0.0.0.0:6343 --meter scpi://meter:10001 -o lab.energy.jsonl
-  filermark energy import --sflowtool sflowdata.txt --power wt.csv --zone Europe/Berlin
+  filermark run -r sfs_rc_vda -s vda --energy energy.toml
+      collects by itself
+  filermark energy collect --sflow 0.0.0.0:6343 \\
+      --meter scpi://meter:10001 -o lab.energy.jsonl
+  filermark energy import --sflowtool sflowdata.txt --power wt.csv \\
+      --zone Europe/Berlin
   filermark energy merge vda.run.jsonl lab.energy.jsonl --ports 10.0.0.248/24
   filermark energy reduce swbuild.merged.jsonl vda.merged.jsonl -o four
-  filermark energy suite --energy energy.toml                  the four workloads, resumable")]
+  filermark energy suite --energy energy.toml  the four workloads, resumable")]
 pub struct EnergyArgs {
     /// The subcommand
     #[command(subcommand)]

@@ -116,10 +116,7 @@ pub fn head() -> Head {
         program: "filermark".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         started: Timestamp::now(),
-        host: rustix::system::uname()
-            .nodename()
-            .to_string_lossy()
-            .into_owned(),
+        host: filermark_link::identity::own_host(),
         notice: NOT_A_SPEC_RESULT.into(),
         lab: Lab::default(),
     }

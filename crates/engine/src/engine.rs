@@ -24,6 +24,10 @@ use std::time::Duration;
 /// took an hour to make is not removed in ten minutes.
 pub const CLEANUP_LIMIT_MIN: Nanos = Nanos::from_secs(600);
 
+/// CLEANUP ends when no object was removed for so long, in seconds: the server is gone. Drivers
+/// whose operations block remove whole trees in a step, and have no such limit.
+pub const CLEANUP_SILENCE_S_MAX: u32 = 120;
+
 /// Groups of counters per core and component, for blocking shards.
 const GROUPS_PER_CORE: usize = 2;
 

@@ -12,8 +12,8 @@ mod enabled {
 
     /// The example of `filermark --help`.
     pub const EXAMPLE: &str = "
-  filermark run -r sfs_rc --energy energy.toml  with power meters and a switch's sFlow:
-                                              MiB/s per W";
+  filermark run -r sfs_rc --energy energy.toml
+      with power meters and a switch's sFlow: MiB/s per W";
     /// The example of `filermark run --help`.
     pub const RUN_EXAMPLE: &str = "
   filermark run -r sfs_rc -s watts --energy energy.toml    MiB/s per W, too";

@@ -13,6 +13,9 @@ pub const TABLE: OutputTable<'static> = OutputTable(&[
     filermark_submission::OUTPUTS,
 ]);
 
+/// The width of help, in columns.
+const HELP_WIDTH: usize = 80;
+
 /// The files that a run leaves, in a paragraph for `--help`.
 pub fn help() -> String {
     let of = |origin| {
@@ -26,13 +29,14 @@ pub fn help() -> String {
         [] => String::new(),
         _ => format!(" With --energy also {}.", of(Origin::Energy)),
     };
-    format!(
+    let text = format!(
         "Results are written to ./result (-d, WORK_DIR): {}; over NFS and SMB {}; on mounted file \
          systems {}.{of_energy}",
         of(Origin::EveryRun),
         of(Origin::ClassicalRun),
         of(Origin::CompositeRun),
-    )
+    );
+    filermark_report::wrapped(&text, HELP_WIDTH, 0)
 }
 
 /// The name of a file; the first one, if there are several.

@@ -6,7 +6,7 @@ use filermark_cli_kit::exit::{CommandError, NOTHING_COUNTS};
 use filermark_cli_kit::files::write_whole;
 use filermark_cli_kit::interrupt;
 use filermark_cli_kit::output::{colour_wanted, remember};
-pub use filermark_cli_kit::output::{ended, print, print_bytes, print_json, width};
+pub use filermark_cli_kit::output::{ended, print, print_bytes, print_folded, print_json, width};
 use filermark_cli_kit::view;
 use filermark_report::{FORMS, ReportOptions, Templates};
 use filermark_results::{Outcome, RunRecord};

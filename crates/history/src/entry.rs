@@ -26,7 +26,8 @@ pub struct Entry {
     pub benchmark: String,
     /// The protocol as the classical files write it.
     pub protocol: String,
-    /// What was measured: hosts with exports, shares or directories.
+    /// What was measured: hosts with exports, shares or directories, and with the port, if it is
+    /// not the standard one.
     pub targets: Vec<String>,
     /// Client hosts.
     pub client_count: usize,
@@ -60,7 +61,10 @@ impl Entry {
         let verdict = record.verdict();
         let mounts = plan.clients.iter().flat_map(|c| &c.mounts);
         let targets = mounts.chain(plan.procs.iter().map(|p| &p.mount));
-        let targets: BTreeSet<String> = targets.map(ToString::to_string).collect();
+        // Another port of a host is another server.
+        let port = plan.driver.facts().own_port;
+        let port = port.map_or(String::new(), |port| format!(" port {port}"));
+        let targets: BTreeSet<String> = targets.map(|mount| format!("{mount}{port}")).collect();
         let peak = record.peak();
         let is_composite = plan.benchmark.composite().is_some();
         Self {
@@ -115,5 +119,51 @@ pub(crate) fn check_schema(schema: &str, value: &serde_json::Value) {
         .expect("sound");
     if let Err(e) = schemas.validate(value, index) {
         panic!("{value:#}\n{e:#}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::plan::{DriverPlan, NfsPlan, SmbPlan};
+    use filermark_results::testing;
+
+    /// Only a port that is not the standard one is shown.
+    #[test]
+    fn a_port_of_its_own_is_part_of_the_target() {
+        let nfs = |nfs_port, portmap_port| {
+            DriverPlan::from(NfsPlan {
+                nfs_port,
+                portmap_port,
+                mount_port: Some(20_048),
+                ..NfsPlan::default()
+            })
+        };
+        let smb = |port| {
+            DriverPlan::from(SmbPlan {
+                port,
+                ..SmbPlan::default()
+            })
+        };
+        let mut record = testing::record();
+        let mut targets = |driver: DriverPlan| {
+            record.run.plan.driver = driver;
+            Entry::of(Path::new("a.run.jsonl"), &record, Tags::default()).targets
+        };
+        let standard = targets(nfs(None, 111));
+        assert!(!standard.is_empty());
+        for driver in [nfs(Some(2_049), 1_111), smb(445), DriverPlan::NULL] {
+            assert_eq!(targets(driver), standard);
+        }
+        for (driver, port) in [
+            (nfs(Some(2_050), 111), 2_050),
+            (nfs(None, 1_111), 1_111),
+            (smb(4_450), 4_450),
+        ] {
+            let wanted = standard
+                .iter()
+                .map(|target| format!("{target} port {port}"));
+            assert_eq!(targets(driver), wanted.collect::<Vec<_>>());
+        }
     }
 }

@@ -8,8 +8,10 @@ use filermark_results::Timestamp;
 pub struct Filter {
     /// The benchmark's name.
     pub benchmark: Option<String>,
-    /// A part of a target's name: host, export, share or directory.
+    /// A part of a target's name: host, export, share, directory or port.
     pub target: Option<String>,
+    /// A part of the run's suffix.
+    pub suffix: Option<String>,
     /// Begun at this time or later.
     pub since: Option<Timestamp>,
     /// Begun before this time.
@@ -28,12 +30,13 @@ impl Filter {
                 .as_ref()
                 .is_none_or(|wanted| wanted.eq_ignore_ascii_case(found))
         };
-        let has_target = self.target.as_ref().is_none_or(|part| {
-            let mut targets = entry.targets.iter();
-            targets.any(|target| target.contains(part.as_str()))
-        });
+        let has = |part: &Option<String>, texts: &[String]| {
+            part.as_ref()
+                .is_none_or(|part| texts.iter().any(|text| text.contains(part.as_str())))
+        };
         is(&self.benchmark, &entry.benchmark)
-            && has_target
+            && has(&self.target, &entry.targets)
+            && has(&self.suffix, std::slice::from_ref(&entry.suffix))
             && self.since.is_none_or(|since| entry.started >= since)
             && self.until.is_none_or(|until| entry.started < until)
             && self.tags.iter().all(|tag| entry.tags.contains(tag))
@@ -85,6 +88,8 @@ mod tests {
         assert!(!holds(&|f| f.benchmark = Some("other".into())));
         assert!(holds(&|f| f.target = Some(entry.targets[0][..3].into())));
         assert!(!holds(&|f| f.target = Some("elsewhere".into())));
+        assert!(holds(&|f| f.suffix = Some(entry.suffix[1..].into())));
+        assert!(!holds(&|f| f.suffix = Some(format!("{}-mix", entry.suffix))));
         assert!(holds(&|f| f.since = Some(begun)));
         assert!(!holds(&|f| f.since = Some(begun.plus_seconds(1.0))));
         assert!(!holds(&|f| f.until = Some(begun)));

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// Contained in every program file of Filermark: `install` replaces and `stop` ends only
@@ -57,7 +57,7 @@ impl Program {
 
     /// Whether the file has capabilities (`setcap`), which a copy does not have.
     pub fn has_capabilities(&self) -> bool {
-        capabilities::are_on(&self.path)
+        own::has_capabilities(&self.path)
     }
 
     /// The name of its build: the beginning of its hash.
@@ -67,42 +67,60 @@ impl Program {
 }
 
 #[cfg(target_os = "linux")]
-mod capabilities {
-    use std::path::Path;
+mod own {
+    use std::fs::Metadata;
+    use std::io;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::{Path, PathBuf};
 
     /// Large enough for every version of the attribute.
     const LEN_MAX: usize = 64;
 
-    pub fn are_on(path: &Path) -> bool {
+    pub fn has_capabilities(path: &Path) -> bool {
         let mut value = [0_u8; LEN_MAX];
         rustix::fs::getxattr(path, "security.capability", &mut value).is_ok_and(|len| len > 0)
+    }
+
+    /// The path of this program's file, even if another file has its name now.
+    ///
+    /// # Errors
+    /// It cannot be found.
+    pub fn own_executable() -> io::Result<PathBuf> {
+        let running = Path::new("/proc/self/exe");
+        let named = std::env::current_exe()?;
+        let Ok(running_file) = std::fs::metadata(running) else {
+            return Ok(named);
+        };
+        match std::fs::metadata(&named) {
+            Ok(named_file) if is_same_file(&named_file, &running_file) => Ok(named),
+            _ => Ok(running.to_owned()),
+        }
+    }
+
+    fn is_same_file(a: &Metadata, b: &Metadata) -> bool {
+        (a.dev(), a.ino()) == (b.dev(), b.ino())
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-mod capabilities {
-    pub fn are_on(_: &std::path::Path) -> bool {
+mod own {
+    use std::io;
+    use std::path::{Path, PathBuf};
+
+    pub fn has_capabilities(_: &Path) -> bool {
         false
     }
-}
 
-/// The path of this program's file, even if another file has its name now.
-pub fn own_executable() -> io::Result<PathBuf> {
-    let running = Path::new("/proc/self/exe");
-    let named = std::env::current_exe()?;
-    let Ok(running_file) = std::fs::metadata(running) else {
-        return Ok(named);
-    };
-    match std::fs::metadata(&named) {
-        Ok(named_file) if is_same_file(&named_file, &running_file) => Ok(named),
-        _ => Ok(running.to_owned()),
+    /// The path of this program's file. If another file has its name now, it is that one.
+    ///
+    /// # Errors
+    /// It cannot be found.
+    pub fn own_executable() -> io::Result<PathBuf> {
+        std::env::current_exe()
     }
 }
 
-fn is_same_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
-}
+pub use own::own_executable;
 
 /// This program's own file; read once.
 ///

@@ -209,7 +209,7 @@ mod group {
     /// Without groups there are no numbers to end them by.
     pub fn end_numbers(_: &[u32], _: std::time::Duration) {}
 
-    pub fn lead(command: &mut Command) -> &mut Command {
+    pub fn in_new_group(command: &mut Command) -> &mut Command {
         command
     }
 

@@ -25,8 +25,7 @@ pub fn agent_hello(opener: &Opener) -> Hello {
 
 /// The name of this host.
 pub fn own_host() -> String {
-    let uname = rustix::system::uname();
-    uname.nodename().to_string_lossy().into_owned()
+    filermark_system::host_name()
 }
 
 #[cfg(test)]

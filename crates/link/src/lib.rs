@@ -23,6 +23,7 @@ pub mod frame;
 pub mod identity;
 pub mod limits;
 pub mod links;
+pub mod local;
 pub mod message;
 pub mod own_host;
 pub mod plan_password;

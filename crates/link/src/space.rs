@@ -180,7 +180,12 @@ impl SpaceNeed {
             Some(_) => "FILE_SIZE",
             None => "FILESET_MB_PER_OP",
         };
-        let advice = format!("lower LOAD or {size}, free some space, or set SPACE_CHECK=off");
+        let or_reserve = match self.free_bytes >= self.max_bytes {
+            true => " or SPACE_RESERVE",
+            false => "",
+        };
+        let advice =
+            format!("lower LOAD or {size}{or_reserve}, free some space, or set SPACE_CHECK=off");
         match too_small {
             true => format!(
                 "{place}: {free}; the file set of the largest load point takes {start}, and up to {max} during RUN: {advice}"

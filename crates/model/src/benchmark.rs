@@ -8,7 +8,7 @@ mod types;
 
 pub use crate::plan::Protocol;
 pub use commit::{CommitPolicy, Deferral};
-pub use definition::DefinitionError;
+pub use definition::{DefinitionError, NFS2_FILE_BYTES_MAX};
 pub use headline::Headline;
 pub use heritage::HERITAGE_NOTICE;
 pub use types::{Benchmark, ClassicWork, FileSetRule, Heritage, Standard, Work};

@@ -77,6 +77,15 @@ impl SizeDistribution {
         Ok(Self { rows })
     }
 
+    /// One size for all; at least 1 byte.
+    pub fn fixed(bytes: u64) -> Self {
+        let row = SizeShare {
+            kib: bytes.max(1) as f64 / 1024.0,
+            percent: 100.0,
+        };
+        Self { rows: vec![row] }
+    }
+
     /// The rows, sizes rising.
     pub fn rows(&self) -> &[SizeShare] {
         &self.rows

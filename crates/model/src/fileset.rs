@@ -154,9 +154,9 @@ impl FileSet {
         let largest = sizes.iter().copied().max().unwrap_or_default();
         let (mut all, mut accessed, mut holds) = (0u64, 0u64, 0u64);
         for (file, size) in (0u64..).zip(&sizes) {
-            all += size;
+            all = all.saturating_add(*size);
             if self.is_spread(file) {
-                accessed += size;
+                accessed = accessed.saturating_add(*size);
                 holds = holds.max(*size);
             }
         }
@@ -228,10 +228,10 @@ impl FileSet {
         };
         for file in 0..summed {
             let size = self.size_bytes(file);
-            sums.created_bytes += size;
+            sums.created_bytes = sums.created_bytes.saturating_add(size);
             if self.is_accessed(&choice, file) {
                 sums.accessed_count += 1;
-                sums.accessed_bytes += size;
+                sums.accessed_bytes = sums.accessed_bytes.saturating_add(size);
             }
         }
         let more = (file_count - summed) as f64;
@@ -280,7 +280,7 @@ impl FileSet {
                 let last = proc + (sums.file_count - 1 - proc) / proc_count * proc_count;
                 let bytes = self.size_bytes(last);
                 without += 1;
-                without_bytes += bytes;
+                without_bytes = without_bytes.saturating_add(bytes);
                 bytes
             });
             let longer = reads.rows().iter().filter(|row| row.bytes() > largest);

@@ -6,24 +6,27 @@
 //! A latency whose end was not seen is counted with what is known of it: the time
 //! until it was given up, a lower bound. Figures that depend on one say so.
 
+mod buckets;
+mod counts;
+mod encoding;
+mod sparse;
+
 use crate::figure::Figure;
 use crate::units::Nanos;
 use base64::Engine as _;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+pub use buckets::LATENCY_NS_MAX;
+use counts::Counts;
 use serde::{Deserialize, Serialize};
+use std::iter::Sum;
 
-/// Longest latency that the histogram resolves, in nanoseconds; longer ones count as this.
-pub const LATENCY_NS_MAX: u64 = 1_000_000_000_000;
-/// Significant decimal digits of the histogram.
-const DIGITS: u8 = 3;
 /// Longest text form accepted from outside, in characters.
 const TEXT_LEN_MAX: usize = 4 << 20;
 
-/// Latencies of one kind, in nanoseconds.
+/// Latencies of one kind, in nanoseconds. One that was read takes as much memory as it has
+/// different latencies, until something is recorded in it.
 #[derive(Clone, Debug)]
 pub struct Latency {
-    histogram: Histogram<u64>,
+    histogram: Counts,
     sum_ns: u64,
     sum_sq_us: f64,
     /// How many of the latencies are lower bounds.
@@ -41,8 +44,10 @@ impl Default for Latency {
 impl Latency {
     /// An empty one, with all of its memory taken: recording never allocates.
     pub fn new() -> Self {
-        let histogram = Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS)
-            .expect("the bounds are constants that the library accepts");
+        Self::with(Counts::dense())
+    }
+
+    fn with(histogram: Counts) -> Self {
         Self {
             histogram,
             sum_ns: 0,
@@ -55,7 +60,7 @@ impl Latency {
     /// Counts one latency.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
-        self.histogram.saturating_record(latency.0.max(1));
+        self.histogram.record(latency.0.max(1));
         self.sum_ns = self.sum_ns.saturating_add(latency.0);
         let us = latency.0 as f64 / 1e3;
         self.sum_sq_us += us * us;
@@ -64,7 +69,7 @@ impl Latency {
     /// Counts a latency of which only a lower bound is known.
     pub fn record_at_least(&mut self, latency: Nanos) {
         self.record(latency);
-        let ns = latency.0.max(1);
+        let ns = buckets::counted_ns(latency.0.max(1));
         self.at_least_ns_min = match self.at_least_count {
             0 => ns,
             _ => self.at_least_ns_min.min(ns),
@@ -74,9 +79,7 @@ impl Latency {
 
     /// Adds another one; exact.
     pub fn merge(&mut self, other: &Self) {
-        self.histogram
-            .add(&other.histogram)
-            .expect("all histograms have the same bounds");
+        self.histogram.add(&other.histogram);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.sum_sq_us += other.sum_sq_us;
         self.at_least_ns_min = match (self.at_least_count, other.at_least_count) {
@@ -94,7 +97,7 @@ impl Latency {
         }
         let mut gone = Self::new();
         known.iter().for_each(|latency| gone.record(*latency));
-        if self.histogram.subtract(&gone.histogram).is_ok() {
+        if self.histogram.subtract(&gone.histogram) {
             self.sum_ns = self.sum_ns.saturating_sub(gone.sum_ns);
             self.sum_sq_us = (self.sum_sq_us - gone.sum_sq_us).max(0.0);
         }
@@ -102,7 +105,7 @@ impl Latency {
 
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
-        self.histogram.reset();
+        self.histogram.clear();
         self.sum_ns = 0;
         self.sum_sq_us = 0.0;
         self.at_least_count = 0;
@@ -111,7 +114,7 @@ impl Latency {
 
     /// How many were counted.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.histogram.total()
     }
 
     /// How many of them are lower bounds.
@@ -131,7 +134,7 @@ impl Latency {
     /// lower bounds that are all longer: whatever they become, its rank stays.
     pub fn percentile(&self, percentile: f64) -> Figure {
         let ns = self.percentile_ns(percentile);
-        let bound = self.histogram.lowest_equivalent(self.at_least_ns_min);
+        let bound = buckets::lowest_equivalent_ns(self.at_least_ns_min);
         let depends = self.at_least_count > 0 && ns >= bound;
         Figure {
             value: ns as f64,
@@ -206,21 +209,19 @@ impl Latency {
 
     /// The latency at `percentile` (0 to 100), in nanoseconds; never above the maximum.
     pub fn percentile_ns(&self, percentile: f64) -> u64 {
-        self.histogram
-            .value_at_percentile(percentile)
-            .min(self.max_ns())
+        self.histogram.percentile_ns(percentile).min(self.max_ns())
     }
 
     /// The longest, in nanoseconds, at the resolution of the histogram; zero when empty.
     pub fn max_ns(&self) -> u64 {
-        self.histogram.max()
+        self.histogram.max_ns()
     }
 
     /// The shortest, in nanoseconds; zero when empty.
     pub fn min_ns(&self) -> u64 {
         match self.count() {
             0 => 0,
-            _ => self.histogram.min(),
+            _ => self.histogram.min_ns(),
         }
     }
 
@@ -238,16 +239,14 @@ impl Latency {
     /// on: (upper bound in ns, count), up to the longest latency.
     pub fn buckets(&self, first_ns: u64, ratio: f64) -> Vec<(u64, u64)> {
         self.histogram
+            .to_dense()
             .iter_log(first_ns.max(1), ratio.max(1.01))
             .map(|b| (b.value_iterated_to(), b.count_since_last_iteration()))
             .collect()
     }
 
     fn to_wire(&self) -> Wire {
-        let mut bytes = Vec::new();
-        V2Serializer::new()
-            .serialize(&self.histogram, &mut bytes)
-            .expect("writing into a Vec does not fail");
+        let bytes = encoding::encode(&self.histogram.to_sparse());
         Wire {
             sum_ns: self.sum_ns,
             sum_sq_us: self.sum_sq_us,
@@ -264,17 +263,15 @@ impl Latency {
         let bytes = base64::engine::general_purpose::STANDARD
             .decode(&wire.hdr)
             .map_err(|e| format!("histogram: {e}"))?;
-        let read: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|e| format!("histogram: {e}"))?;
-        let mut latency = Self::new();
-        latency
-            .histogram
-            .add(read)
-            .map_err(|e| format!("histogram with other bounds: {e}"))?;
+        let counts = encoding::decode(&bytes).map_err(|why| format!("histogram: {why}"))?;
+        let mut latency = Self::with(Counts::Sparse(counts));
         latency.sum_ns = wire.sum_ns;
         latency.sum_sq_us = wire.sum_sq_us;
-        let (count, ns) = (wire.at_least_count, wire.at_least_ns_min);
+        // Records of earlier versions have the latency as it was, also beyond the last bucket.
+        let (count, ns) = (
+            wire.at_least_count,
+            buckets::counted_ns(wire.at_least_ns_min),
+        );
         let there = latency.histogram.count_at(ns);
         if count > latency.count() || (count == 0) != (ns == 0) || (count > 0 && there == 0) {
             return Err(format!(
@@ -284,6 +281,19 @@ impl Latency {
         latency.at_least_count = count;
         latency.at_least_ns_min = ns;
         Ok(latency)
+    }
+}
+
+/// All of them together, without the memory of a new one where none of them has it.
+impl<'a> Sum<&'a Self> for Latency {
+    fn sum<I: Iterator<Item = &'a Self>>(parts: I) -> Self {
+        parts.fold(
+            Self::with(Counts::Sparse(Default::default())),
+            |mut all, part| {
+                all.merge(part);
+                all
+            },
+        )
     }
 }
 
@@ -318,129 +328,4 @@ impl<'de> Deserialize<'de> for Latency {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(values_us: &[u64]) -> Latency {
-        let mut latency = Latency::new();
-        for us in values_us {
-            latency.record(Nanos::from_micros(*us));
-        }
-        latency
-    }
-
-    #[test]
-    fn figures_of_a_small_sample() {
-        let l = of(&[100, 200, 300, 400]);
-        assert_eq!(l.mean_ns(), 250_000.0);
-        assert!((l.std_dev_ns() - 129_099.0).abs() < 1.0);
-        assert!((l.mean_confidence95_ns() - 126_517.0).abs() < 2.0);
-        assert!((l.percentile_ns(50.0) as f64 / 200_000.0 - 1.0).abs() < 0.001);
-        assert_eq!(Latency::new().mean_ns(), 0.0);
-    }
-
-    #[test]
-    fn merging_is_the_same_as_recording_together() {
-        let mut a = of(&[1, 10, 100]);
-        a.merge(&of(&[1000, 10_000]));
-        let b = of(&[1, 10, 100, 1000, 10_000]);
-        assert_eq!(
-            (a.count(), a.sum_ns(), a.max_ns()),
-            (5, b.sum_ns(), b.max_ns())
-        );
-        assert_eq!(a.percentile_ns(99.0), b.percentile_ns(99.0));
-    }
-
-    #[test]
-    fn the_text_form_round_trips_and_nonsense_is_refused() {
-        let a = of(&[3, 70, 70, 9000]);
-        let back = Latency::from_wire(&a.to_wire()).unwrap();
-        assert_eq!(back.count(), 4);
-        assert_eq!(back.percentile_ns(75.0), a.percentile_ns(75.0));
-        let bad = Wire {
-            sum_ns: 0,
-            sum_sq_us: 0.0,
-            at_least_count: 0,
-            at_least_ns_min: 0,
-            hdr: "AAAA".into(),
-        };
-        assert!(Latency::from_wire(&bad).is_err());
-    }
-
-    #[test]
-    fn only_figures_that_depend_on_a_lower_bound_are_lower_bounds() {
-        let mut a = of(&[100; 90]);
-        for ms in [5, 9] {
-            a.record_at_least(Nanos::from_millis(ms));
-        }
-        let mut merged = of(&[100, 200]);
-        merged.merge(&a);
-        merged.merge(&of(&[50]));
-        for latency in [&a, &merged, &Latency::from_wire(&merged.to_wire()).unwrap()] {
-            assert_eq!(latency.at_least_count(), 2);
-            assert!(!latency.percentile(50.0).at_least);
-            assert!(latency.percentile(99.0).at_least);
-            assert!(latency.mean().at_least && latency.max().at_least);
-        }
-        // A known latency above them: its rank is theirs, too.
-        merged.record(Nanos::from_secs(1));
-        assert!(merged.percentile(100.0).at_least && merged.max().at_least);
-        merged.clear();
-        assert!(!merged.mean().at_least && !merged.percentile(50.0).at_least);
-        // What the histogram cannot distinguish from its longest is at least that.
-        merged.record(Nanos::from_secs(2_000));
-        assert!(merged.max().at_least && merged.percentile(50.0).at_least);
-    }
-
-    #[test]
-    fn lower_bounds_that_cannot_be_are_refused() {
-        let mut a = of(&[100; 3]);
-        a.record_at_least(Nanos::from_millis(5));
-        let error_of = |change: fn(&mut Wire)| {
-            let mut wire = a.to_wire();
-            change(&mut wire);
-            Latency::from_wire(&wire).unwrap_err()
-        };
-        assert!(error_of(|w| w.at_least_count = 5).contains("5 lower bounds"));
-        assert!(error_of(|w| w.at_least_count = u64::MAX).contains("lower bounds"));
-        assert!(error_of(|w| w.at_least_count = 0).contains("0 lower bounds"));
-        assert!(error_of(|w| w.at_least_ns_min = 0).contains("lower bounds"));
-        assert!(error_of(|w| w.at_least_ns_min = u64::MAX).contains("lower bounds"));
-    }
-
-    #[test]
-    fn what_is_subtracted_was_never_there() {
-        let mut a = of(&[1, 10, 100, 100]);
-        a.subtract(&[Nanos::from_micros(100), Nanos::from_micros(1)]);
-        let b = of(&[10, 100]);
-        assert_eq!((a.count(), a.sum_ns()), (b.count(), b.sum_ns()));
-        assert_eq!((a.min_ns(), a.max_ns()), (b.min_ns(), b.max_ns()));
-        assert!((a.std_dev_ns() - b.std_dev_ns()).abs() < 1.0);
-    }
-
-    #[test]
-    fn counts_up_to_a_bound_add_up() {
-        let l = of(&[5, 20, 20, 21, 40, 999, 1_000, 2_000_000_000]);
-        let at_most = |us| l.count_at_most(Nanos::from_micros(us));
-        assert_eq!((at_most(0), at_most(4), at_most(5)), (0, 0, 1));
-        assert_eq!((at_most(20), at_most(40), at_most(1_000)), (3, 5, 7));
-        assert_eq!(at_most(120_000_000), 7);
-        assert_eq!(l.count_at_most(Nanos::MAX), 8);
-        assert_eq!(Latency::new().count_at_most(Nanos::MAX), 0);
-        // However the bounds lie, nothing is lost between them.
-        let bounds: Vec<u64> = (0..60).map(|i| 1_000 << (i / 2)).collect();
-        let mut sum = 0;
-        for pair in bounds.windows(2) {
-            sum += l.count_at_most(Nanos(pair[1])) - l.count_at_most(Nanos(pair[0]));
-        }
-        let outside = l.count() - l.count_at_most(Nanos(*bounds.last().unwrap()));
-        assert_eq!(l.count_at_most(Nanos(bounds[0])) + sum + outside, 8);
-    }
-
-    #[test]
-    fn very_long_latencies_saturate() {
-        let mut l = Latency::new();
-        l.record(Nanos(u64::MAX));
-        assert_eq!(l.count(), 1);
-    }
-}
+mod tests;

@@ -32,7 +32,7 @@ pub use limits::{Limits, STALL_PCNT_STANDARD};
 pub use load::{ClientPlan, LoadPoint, MountPoint, ProcPlan, ProcSlice};
 pub use network::{Connections, IpChoice, Transport};
 pub use phases::{Arrivals, Pacing, PacingMode, PhasePlan};
-pub use search::{SEARCH_NUMBERS, SearchLoad, SearchPlan};
+pub use search::{SEARCH_NUMBERS, SearchLoad, SearchPlan, SearchTime};
 
 /// The seed of a standard run (SEED).
 const SEED_STANDARD: u64 = 1;

@@ -520,18 +520,12 @@ impl PointStats {
 
     /// Service times of all operations together.
     pub fn service(&self) -> Latency {
-        self.ops.iter().fold(Latency::new(), |mut all, o| {
-            all.merge(&o.service);
-            all
-        })
+        self.ops.iter().map(|o| &o.service).sum()
     }
 
     /// Response times of all operations together.
     pub fn response(&self) -> Latency {
-        self.ops.iter().fold(Latency::new(), |mut all, o| {
-            all.merge(&o.response);
-            all
-        })
+        self.ops.iter().map(|o| &o.response).sum()
     }
 }
 

@@ -22,6 +22,10 @@ pub use polling::AsSource as Source;
 /// No datagram is longer, in bytes.
 const DATAGRAM_MAX: usize = 1 << 16;
 
+/// Why a socket of a driver cannot be watched.
+const NO_EDGES: &str = "this system does not report changes of readiness, which the NFS and SMB \
+     drivers need; run the client on Linux";
+
 /// Says which sockets are ready.
 pub struct Reactor {
     poller: Arc<Poller>,
@@ -67,6 +71,9 @@ impl Reactor {
     /// # Errors
     /// The system's; it has no edges (Windows).
     pub fn add(&self, socket: &impl Source, key: u64) -> io::Result<()> {
+        if !self.poller.supports_edge() {
+            return Err(io::Error::new(ErrorKind::Unsupported, NO_EDGES));
+        }
         let key = usize::try_from(key).map_err(|_| ErrorKind::InvalidInput)?;
         self.register(socket, Event::all(key), PollMode::Edge)
     }

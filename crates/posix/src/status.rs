@@ -41,7 +41,7 @@ pub(crate) fn text(code: u32) -> String {
         _ => {}
     }
     let number = i32::try_from(code).unwrap_or(i32::MAX);
-    let words = std::io::Error::from_raw_os_error(number).to_string();
+    let words = crate::sys::message_of(number);
     let words = words.split(" (os error").next().unwrap_or_default();
     let mut letters = words.chars();
     let lower = letters

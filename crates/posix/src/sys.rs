@@ -5,8 +5,8 @@
 //! |---|---|
 //! | `unix` | directories and files of all Unix systems |
 //! | `linux` | what only Linux has; [`own`] for the rest |
-//! | `other_unix` | the same functions for macOS and the BSDs (not compiled here) |
-//! | `windows` | what the standard library gives there (not compiled here) |
+//! | `other_unix` | the same functions for macOS and the BSDs (type-checked, never run) |
+//! | `windows` | what the standard library gives there (type-checked, never run) |
 //! | `raw` | system calls without a safe wrapper |
 //! | `mapped`, `sigbus` | memory mappings, and what happens when a file shrinks below one |
 
@@ -15,7 +15,7 @@ use std::fmt;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub(crate) use unix::{Dir, File, Names, raise_file_limit};
+pub(crate) use unix::{Dir, File, Names, message_of, raise_file_limit};
 
 #[cfg(unix)]
 pub(crate) mod mapped;
@@ -38,7 +38,7 @@ pub(crate) use own::{device_at, device_numbers, unescaped};
 mod windows;
 #[cfg(windows)]
 pub(crate) use windows::{
-    Dir, File, Names, device_at, device_numbers, mapped, raise_file_limit, unescaped,
+    Dir, File, Names, device_at, device_numbers, mapped, message_of, raise_file_limit, unescaped,
 };
 
 /// An error number of the platform.
@@ -89,9 +89,17 @@ impl From<rustix::io::Errno> for Errno {
     }
 }
 
+#[cfg(unix)]
 impl From<std::io::Error> for Errno {
     fn from(e: std::io::Error) -> Self {
         e.raw_os_error().map_or(Self::IO, |n| Self(n as u32))
+    }
+}
+
+#[cfg(windows)]
+impl From<std::io::Error> for Errno {
+    fn from(e: std::io::Error) -> Self {
+        windows::errno(&e)
     }
 }
 

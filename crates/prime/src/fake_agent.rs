@@ -5,6 +5,7 @@ use filermark_engine::clock::Clock;
 use filermark_link::agent_state::{AgentAction, AgentState, LongTask};
 use filermark_link::frame::{self, Deframer, MAGIC};
 use filermark_link::identity;
+use filermark_link::local::LocalStream;
 use filermark_link::message::{Report, TaskTotals};
 use filermark_link::plan_password;
 use filermark_link::secure::seal::Opener;
@@ -15,7 +16,6 @@ use filermark_model::stats::{Interval, ProcStats};
 use filermark_model::{Nanos, Op, PointStats};
 use filermark_results::Environment;
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How often it sends a report while it makes load, and checks the time.
@@ -27,7 +27,7 @@ pub const OPS_PER_PROC: u64 = 10;
 ///
 /// # Errors
 /// The socket failed.
-pub fn serve(mut link: UnixStream) -> io::Result<()> {
+pub fn serve(mut link: LocalStream) -> io::Result<()> {
     link.set_read_timeout(Some(BEAT / 4))?;
     link.write_all(MAGIC)?;
     let clock = Clock::real();
@@ -74,7 +74,7 @@ struct FakeAgent {
     state: AgentState,
     opener: Opener,
     clock: Clock,
-    link: UnixStream,
+    link: LocalStream,
     phases: Option<PhasePlan>,
     /// The length of WARMUP: the longest until the prime has set it.
     warmup: Nanos,
@@ -271,10 +271,10 @@ pub(crate) fn ready(host: String) -> Report {
     }
 }
 
-/// Fake agents behind a Unix socket, on threads of this or another process.
+/// Fake agents behind a local stream, on threads of this or another process.
 pub struct FakeLauncher<F>(pub F);
 
-impl<F: Fn(usize) -> io::Result<UnixStream> + Send + Sync> Launcher for FakeLauncher<F> {
+impl<F: Fn(usize) -> io::Result<LocalStream> + Send + Sync> Launcher for FakeLauncher<F> {
     fn launch(&self, client: usize, _host: &HostPlan) -> Result<LaunchedAgent, String> {
         let link = (self.0)(client).and_then(|link| Ok((link.try_clone()?, link)));
         let (from_agent, to_agent) = link.map_err(|e| e.to_string())?;
@@ -332,7 +332,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let mut seconds = Vec::new();
         let launcher = FakeLauncher(|_| {
-            let (ours, theirs) = UnixStream::pair()?;
+            let (ours, theirs) = filermark_link::local::local_pair()?;
             std::thread::Builder::new().spawn(move || serve(theirs))?;
             Ok(ours)
         });

@@ -171,12 +171,19 @@ fn fields(out: &mut String, fields: &[FieldChange], width: usize) {
     }
 }
 
-/// The verdict on a point that counts on one side only; empty for others.
+/// What else there is to say of a point without figures: the verdict if it counts on one side
+/// only, and that its RUN is too short.
 pub fn validity_text(point: &PointDifference) -> String {
-    match point.standing_verdict {
+    let verdict = match point.standing_verdict {
         Judgement::NoDifferenceShown => String::new(),
         judgement => format!(", {}", judgement.label()),
-    }
+    };
+    let short = if point.is_too_short {
+        ", RUN is too short"
+    } else {
+        ""
+    };
+    format!("{verdict}{short}")
 }
 
 fn point_table(out: &mut String, point: &PointDifference, paint: &Paint, width: usize) {

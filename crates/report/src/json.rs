@@ -9,7 +9,7 @@ use filermark_model::{Latency, PointStats};
 use filermark_results::assertion::percentile_ms;
 use filermark_results::bands::bands;
 use filermark_results::figures::{Throughput, is_composite};
-use filermark_results::verdict::HeldRate;
+use filermark_results::verdict::NextStep;
 use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 use serde_json::{Value, json};
 
@@ -55,9 +55,13 @@ pub fn json_summary_with(record: &RunRecord, percentiles: &[f64]) -> Value {
         "wall_seconds": record.end.as_ref().map(|e| e.wall_seconds),
         "cut": record.cut,
     });
-    if let Some(held) = HeldRate::of(record) {
-        summary["held_ops_per_sec"] = held.ops_per_sec.into();
-        summary["begin_with_load"] = held.begin_with.into();
+    match NextStep::of(record) {
+        Some(NextStep::Begin(held)) => {
+            summary["held_ops_per_sec"] = held.ops_per_sec.into();
+            summary["begin_with_load"] = held.begin_with.into();
+        }
+        Some(NextStep::Stalled(stalled)) => summary["stalled_points"] = stalled.numbers.into(),
+        None => {}
     }
     if let Some(search) = search::json(record) {
         summary["search"] = search;

@@ -28,20 +28,21 @@ pub(crate) struct SearchRow {
     pub mean_ms: String,
     /// Whether the load held.
     pub held: bool,
-    /// `held`, or why not.
+    /// `held`, or why not; or why it shows nothing about the server.
     pub outcome: String,
 }
 
 impl SearchRow {
     fn of(record: &RunRecord, tried: &SearchPoint) -> Self {
         let (stats, load) = (tried.point.measured(), tried.point.load);
-        let outcome = match (&tried.reason, &tried.unjudged) {
-            (None, None) => "held".to_owned(),
-            (None, Some(unjudged)) => format!("held; {}", one_line(unjudged)),
-            (Some(reason), _) if tried.undecided => {
+        let outcome = match (&tried.reason, &tried.unjudged, tried.lost_client()) {
+            (_, _, Some(lost)) => format!("does not count: {}", one_line(&lost.message)),
+            (None, None, _) => "held".to_owned(),
+            (None, Some(unjudged), _) => format!("held; {}", one_line(unjudged)),
+            (Some(reason), ..) if tried.undecided => {
                 format!("undecided: {}", one_line(reason))
             }
-            (Some(reason), _) => format!("not held: {}", one_line(reason)),
+            (Some(reason), ..) => format!("not held: {}", one_line(reason)),
         };
         let units = load.units > 0.0;
         Self {
@@ -145,6 +146,8 @@ pub(crate) fn json(record: &RunRecord) -> Option<Value> {
         "full_count": found.map(|found| found.full_count),
         "failed_at": found.and_then(|found| found.failed_at),
         "text": found.map(|found: &SearchResult| found.text(plan)),
+        "lost_client": found.and_then(|found| found.lost.as_ref()),
+        "held_before_loss": found.and_then(|found| found.held_before),
         "unjudged": found.and_then(|found| found.unjudged.as_ref()),
         "undecided_count": found.map(|found| found.undecided_count),
         "undecided_loads": found.map_or(&[][..], |found| &found.undecided_loads),

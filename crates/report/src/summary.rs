@@ -10,7 +10,7 @@ use filermark_model::text::one_line;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Severity};
 use filermark_results::figures::plain;
 use filermark_results::text::{load_points, severity_label};
-use filermark_results::verdict::HeldRate;
+use filermark_results::verdict::NextStep;
 use filermark_results::{PointRecord, RunRecord};
 use std::fmt::Write as _;
 
@@ -244,8 +244,18 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         (Some(peak), ort) => {
             let peak = peak_text(record, peak);
             let ort = ort.map_or_else(|| "-".into(), |ort| format!("{} ms", number(ort, 2)));
-            let (peak, ort) = (paint.strong(&peak), paint.strong(&ort));
-            let _ = writeln!(out, "peak {peak}   overall response time {ort}   {word}");
+            let text = "overall response time";
+            let plain = format!("peak {peak}   {text} {ort}   {}", verdict.label());
+            // Too long for a line: one for each.
+            let gap = match plain.chars().count() > width {
+                true => "\n  ",
+                false => "   ",
+            };
+            let ort = match record.is_curve() {
+                true => format!("{gap}{text} {}", paint.strong(&ort)),
+                false => String::new(),
+            };
+            let _ = writeln!(out, "peak {}{ort}{gap}{word}", paint.strong(&peak));
         }
         (None, _) => {
             let _ = writeln!(out, "no load point counts   {word}");
@@ -258,8 +268,8 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
             wrapped(&one_line(reason), width.saturating_sub(4), 4)
         );
     }
-    if let Some(held) = HeldRate::of(record) {
-        let text = wrapped(&held.text(), width.saturating_sub(4), 4);
+    if let Some(step) = NextStep::of(record) {
+        let text = wrapped(&step.text(), width.saturating_sub(4), 4);
         let _ = writeln!(out, "  - {text}");
     }
     if let Some(knee) = breakdown::knee_view(record).filter(|knee| knee.is_there) {
@@ -274,7 +284,8 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         let sentence = wrapped(&sentence, width.saturating_sub(2), 2);
         let _ = writeln!(out, "{}", paint.warn(&sentence));
     }
-    let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
+    let notice = wrapped(NOT_A_SPEC_RESULT, width.saturating_sub(2), 2);
+    let _ = writeln!(out, "{notice}");
 }
 
 /// A load point's verdict, in its colour.
@@ -326,14 +337,18 @@ pub fn progress_line(record: &RunRecord, point: &PointRecord, colour: bool) -> S
     let paint = Paint { on: colour };
     let total = record.run.plan.points.len();
     let head = format!("point {:>2} of {total}", point.load.number);
-    let requested = labels::load(record, point.load);
+    let load = labels::load(record, point.load);
     let Some(stats) = point.measured() else {
         let reason = one_line(point.failure().unwrap_or_default());
-        return format!("{head}: {requested} {}: {reason}", paint.bad("FAILED"));
+        return format!("{head}: {load} {}: {reason}", paint.bad("FAILED"));
     };
     let service = stats.service();
+    let wanted = match labels::requested(record, point.load) {
+        Some(_) => "requested",
+        None => "at full speed",
+    };
     let mut line = format!(
-        "{head}: {requested} requested, {} op/s achieved, mean {} ms, 99 % {} ms",
+        "{head}: {load} {wanted}, {} op/s achieved, mean {} ms, 99 % {} ms",
         rate(stats.achieved_ops_per_sec()),
         ms(service.mean_ns()),
         ms(service.percentile_ns(99.0) as f64),
@@ -396,6 +411,9 @@ mod tests {
         }
         let text = summary(&unlimited, false, 100);
         assert!(text.contains("  no limit "), "{text}");
+        let line = progress_line(&unlimited, &unlimited.points[1], false);
+        let start = "point  2 of 4: 2 BUILDs at full speed, 1,000 op/s achieved, mean ";
+        assert!(line.starts_with(start), "{line}");
     }
 
     #[test]
@@ -403,7 +421,7 @@ mod tests {
         let record = testing::composite::composite_record();
         let text = summary(&record, false, 80);
         // A path is not broken.
-        let is_broken = |l: &&str| *l != NOT_A_SPEC_RESULT && !l.contains('/');
+        let is_broken = |l: &&str| l.split(' ').all(|word| word.chars().count() < 40);
         for line in text.lines().filter(is_broken) {
             assert!(line.chars().count() <= 80, "{line}");
         }

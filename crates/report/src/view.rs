@@ -11,7 +11,7 @@ use filermark_model::{Finding, OpStats, PointStats};
 use filermark_results::classical::Basis;
 use filermark_results::figures::{is_composite, plain};
 use filermark_results::text::{load_points, severity_label};
-use filermark_results::verdict::HeldRate;
+use filermark_results::verdict::NextStep;
 use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 
 /// A figure of the headline.
@@ -90,6 +90,9 @@ pub struct PhaseRow {
 const NO_ORT: &str =
     "none: the first load point is the fastest, so there is no curve up to the peak";
 
+/// The same where no rate was requested.
+const NO_ORT_AT_FULL_SPEED: &str = "none: no rate was requested, and one load point is no curve";
+
 /// The headline's figures.
 pub fn figures(record: &RunRecord) -> Vec<Figure> {
     let valid = record.valid_points().count();
@@ -128,19 +131,21 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
         },
     };
     let ort_note = match (ort.is_some(), is_composite(record), valid) {
+        (false, _, 1) if peak.load.is_max() => NO_ORT_AT_FULL_SPEED,
         (false, ..) => NO_ORT,
         (true, false, _) => "area under the curve, over the peak",
         (true, true, 1) => "the mean of the only point that counts",
         (true, true, _) => "area under the curve from the first point to the peak",
     };
-    let mut figures = vec![
-        peak_figure,
-        Figure {
-            label: "Overall response time",
-            value: ort.map_or_else(|| "-".into(), |ort| number(ort, 2)),
-            unit: ort.map_or_else(String::new, |_| "ms".into()),
-            note: ort_note.into(),
-        },
+    let ort_figure = Figure {
+        label: "Overall response time",
+        value: ort.map_or_else(|| "-".into(), |ort| number(ort, 2)),
+        unit: ort.map_or_else(String::new, |_| "ms".into()),
+        note: ort_note.into(),
+    };
+    let mut figures = vec![peak_figure];
+    figures.extend(record.is_curve().then_some(ort_figure));
+    figures.extend([
         Figure {
             label: "Mean service time at the peak",
             value: ms(service.mean_ns()),
@@ -148,7 +153,7 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
             note: format!("99 % within {} ms", ms(service.percentile_ns(99.0) as f64)),
         },
         points_figure,
-    ];
+    ]);
     if let Some(result) = ClassicalResult::of_record(record) {
         let is_headline = heritage::is_headline(record);
         let place = if is_headline { 0 } else { figures.len() - 1 };
@@ -192,12 +197,12 @@ fn classical_figure(result: &ClassicalResult, is_headline: bool) -> Figure {
     }
 }
 
-/// The reasons of the verdict, and what the server gave if no load point counts.
+/// The reasons of the verdict, and what to do after an INVALID run.
 pub fn reasons(record: &RunRecord) -> Vec<String> {
     let verdict = record.verdict();
     let reasons = verdict.reasons().iter().map(|reason| one_line(reason));
     reasons
-        .chain(HeldRate::of(record).map(HeldRate::text))
+        .chain(NextStep::of(record).map(|step| step.text()))
         .collect()
 }
 

@@ -90,9 +90,9 @@ pub struct ClassicalResult {
 
 impl ClassicalResult {
     /// Of a run. `None`: its benchmark is a composite, it has no response limit, no load point
-    /// within the limit takes part, or no rate was requested.
+    /// within the limit takes part, or its load points are no curve.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
-        if record.points.iter().any(|point| point.load.is_max()) {
+        if !record.is_curve() {
             return None;
         }
         let samples: Vec<Sample> = record
@@ -171,6 +171,9 @@ impl ClassicalResult {
 /// Shown where there is a limit and no result: why.
 pub fn no_result(record: &RunRecord) -> &'static str {
     match record.points.iter().any(|p| p.measured().is_some()) {
+        true if !record.is_curve() => {
+            "none: a search without a sweep, and a load without a rate, have no curve"
+        }
         true => "none: no load point within the response limit takes part",
         false => "none: no load point was measured",
     }

@@ -3,33 +3,12 @@
 //! file, our own or another program's ([`crate::sfssum_reader`]).
 
 use crate::figures::{KB, Planned, Throughput};
-use crate::ort;
+use crate::ort::OrtMethod;
 use crate::record::{PointRecord, RunRecord};
 use crate::sfslog::{ip_version, protocol_name};
 use crate::sfssum::reasons;
 use filermark_model::{Figure, PointStats};
 use serde::Serialize;
-
-/// How the overall response time of a curve is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum OrtMethod {
-    /// From the origin, divided by the peak ([`ort::ort_2008`]).
-    #[serde(rename = "2008")]
-    FromOrigin,
-    /// From the first point, divided by the distance to the peak ([`ort::ort_2020`]).
-    #[serde(rename = "2020")]
-    FromFirst,
-}
-
-impl OrtMethod {
-    /// The generation that it is named after.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FromOrigin => "2008",
-            Self::FromFirst => "2020",
-        }
-    }
-}
 
 /// A result: load points in the order of its source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,6 +21,9 @@ pub struct Curve {
     pub protocol: String,
     /// How its ORT is made.
     pub ort_method: OrtMethod,
+    /// Whether an ORT can be made of its load points ([`RunRecord::is_curve`]).
+    #[serde(skip)]
+    pub has_ort: bool,
     /// The load points.
     pub points: Vec<CurvePoint>,
 }
@@ -104,10 +86,8 @@ impl Curve {
         });
         Self {
             benchmark: plan.benchmark.name.clone(),
-            ort_method: match unit {
-                Some(_) => OrtMethod::FromFirst,
-                None => OrtMethod::FromOrigin,
-            },
+            ort_method: OrtMethod::of(unit.is_some()),
+            has_ort: record.is_curve(),
             metric: unit.unwrap_or_else(|| "op/s".into()),
             protocol: match plan.benchmark.composite() {
                 Some(_) => String::new(),
@@ -149,21 +129,21 @@ impl Curve {
     }
 
     /// The overall response time of the valid points, in milliseconds, taken in the
-    /// order of their load.
+    /// order of their load ([`OrtMethod::ort`]).
     pub fn ort_ms(&self) -> Option<f64> {
+        if !self.has_ort {
+            return None;
+        }
         let mut valid: Vec<_> = self.valid_points().collect();
         // By load: the source may have any order.
         valid.sort_by(|a, b| a.load.total_cmp(&b.load));
         let points: Vec<_> = valid.iter().map(|p| (p.achieved, p.mean_ms)).collect();
-        match self.ort_method {
-            // LOAD=max: one point is no curve.
-            OrtMethod::FromOrigin if valid.iter().any(|p| p.load <= 0.0) => None,
-            OrtMethod::FromOrigin => ort::ort_2008(&points),
-            OrtMethod::FromFirst => match points[..] {
-                [(_, mean_ms)] => Some(mean_ms),
-                _ => ort::ort_2020(&points),
-            },
-        }
+        // The load of a classical curve is the requested rate.
+        let has_rates = valid.iter().all(|p| match self.is_classical() {
+            true => p.load > 0.0,
+            false => p.requested.is_some(),
+        });
+        self.ort_method.ort(&points, has_rates)
     }
 }
 

@@ -112,7 +112,7 @@ impl Environment {
     /// Collects the facts of this host; `program_build` names the program.
     pub fn collect(program_build: &str) -> Self {
         Self {
-            host: proc_line("/proc/sys/kernel/hostname"),
+            host: filermark_system::host_name(),
             os: os_name(),
             kernel: format!(
                 "{} {}",

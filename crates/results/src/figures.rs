@@ -2,9 +2,12 @@
 //! once.
 
 use crate::record::RunRecord;
+use crate::requested::requested;
 use filermark_model::composite::{CompositeWork, DataSet};
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
+
+pub use crate::requested::is_background;
 
 /// Bytes in the KB of composite renderings. The writes of the VDA rows of slides
 /// E are 4228 KBps per stream. Its tables (manual N) give 9 of 468.8 KiB per
@@ -52,24 +55,6 @@ impl Planned {
             data: plan.data_set(point),
         }
     }
-}
-
-/// Background components are in the load's rate, but not in the achieved rate.
-fn requested(plan: &RunPlan, point: LoadPoint) -> Option<f64> {
-    let procs = plan.procs.iter().take(plan.proc_count_at(point) as usize);
-    let background: f64 = procs
-        .filter(|p| is_background(plan, p.component))
-        .filter_map(|p| p.ops_per_sec)
-        .map(|rate| rate.0)
-        .sum();
-    let counts = point.requested.0 - background;
-    (point.requested.0 > 0.0 && counts > 0.0).then_some(counts)
-}
-
-/// Whether a component of a composite is left out of the overall result.
-pub fn is_background(plan: &RunPlan, component: u32) -> bool {
-    let work = plan.benchmark.composite();
-    work.is_some_and(|w| w.is_background(component))
 }
 
 /// The data that a load point read and wrote, in KB per second.

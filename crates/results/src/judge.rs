@@ -248,18 +248,21 @@ fn unsteady(case: &Case<'_>) -> Option<Finding> {
     let found = steadiness::of_point(case.stats);
     let real = |change: Option<Change>| change.filter(Change::is_real);
     let (rate, response) = (real(found.rate), real(found.response));
-    let moved = |size: f64| if size < 0.0 { "fell" } else { "rose" };
     let of_rate = rate.map(|c| {
         let (first, last) = c.means;
-        let size = 100.0 * c.size();
-        let (moved, size) = (moved(size), size.abs());
-        format!("the rate {moved} by {size:.1} %, from {first:.1} op/s in the first third of RUN to {last:.1} op/s in the last")
+        change_text(
+            "the rate",
+            c,
+            format!("from {first:.1} op/s in the first third of RUN to {last:.1} op/s in the last"),
+        )
     });
     let of_response = response.map(|c| {
         let (first, last) = (c.means.0 / 1e6, c.means.1 / 1e6);
-        let size = 100.0 * c.size();
-        let (moved, size) = (moved(size), size.abs());
-        format!("the mean response time {moved} by {size:.1} %, from {first:.3} ms in the first third of RUN to {last:.3} ms in the last")
+        change_text(
+            "the mean response time",
+            c,
+            format!("from {first:.3} ms in the first third of RUN to {last:.3} ms in the last"),
+        )
     });
     let changes: Vec<String> = of_rate.into_iter().chain(of_response).collect();
     if changes.is_empty() {
@@ -279,6 +282,20 @@ fn unsteady(case: &Case<'_>) -> Option<Finding> {
             OWN,
         ),
     )
+}
+
+/// A change in words. The means of the thirds are left out where single seconds move them against
+/// the slope.
+fn change_text(what: &str, change: Change, means: String) -> String {
+    let size = change.size();
+    let moved = if size < 0.0 { "fell" } else { "rose" };
+    let agree = size.signum() == change.thirds.signum();
+    let from = if agree {
+        means
+    } else {
+        "by its median slope over RUN".into()
+    };
+    format!("{what} {moved} by {:.1} %, {from}", 100.0 * size.abs())
 }
 
 /// A finding for each counter that is above zero and whose declaration has a finding.

@@ -32,6 +32,7 @@ pub mod outputs;
 pub mod proc_logs;
 pub mod reader;
 pub mod record;
+mod requested;
 pub mod resume;
 mod role;
 pub mod search;
@@ -56,11 +57,12 @@ pub mod testing;
 mod tests;
 
 pub use classical::ClassicalResult;
-pub use curve::{Curve, CurvePoint, OrtMethod};
+pub use curve::{Curve, CurvePoint};
 pub use environment::{Environment, MountFacts, hosts_changed};
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use historical::{Historical, HistoricalError};
 pub use judge::{judge, judge_client_reads, judge_silences, judge_stalls, settle_rate};
+pub use ort::OrtMethod;
 pub use output::{Output, OutputTable};
 pub use reader::read_record;
 pub use record::{

@@ -1,11 +1,16 @@
 //! A log that grows: new entries are appended.
 
+#[cfg(unix)]
+#[path = "live_file/unix.rs"]
+mod own;
+#[cfg(not(unix))]
+#[path = "live_file/other.rs"]
+mod own;
+
 use crate::files::FilesError;
-use rustix::fs::OFlags;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -233,15 +238,7 @@ impl Stream {
 /// The open pipe or device; `None`: it has no reader.
 fn open_stream<'a>(out: &'a mut Option<File>, path: &Path) -> io::Result<Option<&'a mut File>> {
     if out.is_none() {
-        let mut options = OpenOptions::new();
-        options
-            .write(true)
-            .custom_flags(OFlags::NONBLOCK.bits() as i32);
-        match options.open(path) {
-            Ok(file) => *out = Some(file),
-            Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {}
-            Err(e) => return Err(e),
-        }
+        *out = own::open_stream(path)?;
     }
     Ok(out.as_mut())
 }

@@ -4,6 +4,52 @@
 //! The formulas of the generations were derived from published results
 //! (sources.md 1.7 and 2.5); those results are the tests below.
 
+use serde::Serialize;
+
+/// How the overall response time of a curve is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum OrtMethod {
+    /// From the origin, divided by the peak ([`ort_2008`]).
+    #[serde(rename = "2008")]
+    FromOrigin,
+    /// From the first point, divided by the distance to the peak ([`ort_2020`]).
+    #[serde(rename = "2020")]
+    FromFirst,
+}
+
+impl OrtMethod {
+    /// Of a classical or of a composite benchmark.
+    pub const fn of(is_composite: bool) -> Self {
+        match is_composite {
+            true => Self::FromFirst,
+            false => Self::FromOrigin,
+        }
+    }
+
+    /// The generation that it is named after.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FromOrigin => "2008",
+            Self::FromFirst => "2020",
+        }
+    }
+
+    /// The ORT of the points that count: (achieved, response time), in the order of their
+    /// load. The only point of a composite with a requested rate has its own response time.
+    ///
+    /// `has_rates`: a rate was requested at all of them. At full speed (LOAD=max) the response
+    /// time follows from the number of procs, and one point is no curve: there is no ORT of one
+    /// point without a rate, and none from the origin.
+    pub fn ort(self, points: &[(f64, f64)], has_rates: bool) -> Option<f64> {
+        match (self, points) {
+            (Self::FromOrigin, _) if !has_rates => None,
+            (Self::FromOrigin, _) => ort_2008(points),
+            (Self::FromFirst, [(_, only)]) => has_rates.then_some(*only),
+            (Self::FromFirst, _) => ort_2020(points),
+        }
+    }
+}
+
 /// ORT by the 2008 formula, in the unit of the response times: trapezoids from the
 /// origin (0, 0), divided by the peak.
 ///
@@ -51,6 +97,21 @@ fn up_to_peak(points: &[(f64, f64)]) -> &[(f64, f64)] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_point_at_full_speed_has_none() {
+        let curve = [(100.0, 1.0), (200.0, 3.0)];
+        let (first, composite) = (OrtMethod::of(false), OrtMethod::of(true));
+        assert_eq!(first.ort(&curve[1..], true), Some(1.5));
+        assert_eq!(composite.ort(&curve[1..], true), Some(3.0));
+        for method in [first, composite] {
+            assert_eq!(method.ort(&curve[1..], false), None);
+            assert_eq!(method.ort(&[], true), None);
+        }
+        // More procs at each point: a curve.
+        assert_eq!(composite.ort(&curve, false), Some(2.0));
+        assert_eq!(first.ort(&curve, false), None);
+    }
 
     type Golden = (&'static str, f64, &'static [(f64, f64)]);
 

@@ -1,7 +1,9 @@
 //! Reads a run record back. The file may come from anywhere: every line is checked,
 //! and nothing in it can make the reader panic or take unbounded memory.
 
-use crate::record::{Line, Outcome, RunRecord, SCHEMA_VERSION};
+use crate::record::{Line, Outcome, RunHeader, RunRecord, SCHEMA_VERSION};
+use serde::Deserialize;
+use serde_json::Value;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -94,29 +96,26 @@ pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, Rea
         if number > LINE_COUNT_MAX {
             return Err(bad(format!("more than {LINE_COUNT_MAX} lines")));
         }
+        let Some(record) = &mut record else {
+            record = Some(RunRecord::new(first_line(&text, path)?));
+            continue;
+        };
         let whole = text.last() == Some(&b'\n');
-        if record.is_none() {
-            check_schema(&text, path)?;
-        }
         let read = serde_json::from_slice::<Line>(&text);
-        if let Ok(line) = &read
-            && record.is_some()
-        {
+        if let Ok(line) = &read {
             order.follow(line).map_err(bad)?;
         }
-        match (read, &mut record) {
-            (Ok(Line::Run(run)), None) => record = Some(RunRecord::new(*run)),
-            (Ok(Line::Run(run)), Some(r)) if run.fingerprint != r.run.fingerprint => {
+        match read {
+            Ok(Line::Run(run)) if run.fingerprint != record.run.fingerprint => {
                 return Err(bad("a second run with another plan".into()));
             }
             // A resumed run repeats its header; the first start counts.
-            (Ok(Line::Run(run)), Some(record)) => record.go_on(&run),
-            (Ok(line), Some(record)) => record.push(line),
-            (Err(e), Some(record)) if !whole => {
+            Ok(Line::Run(run)) => record.go_on(&run),
+            Ok(line) => record.push(line),
+            Err(e) if !whole => {
                 record.cut = Some(format!("line {number} was cut and is left out ({e})"));
             }
-            (Err(e), Some(_)) => return Err(bad(filermark_model::text::one_line(&e.to_string()))),
-            (_, None) => return Err(ReadError::NoRun(path.into())),
+            Err(e) => return Err(bad(filermark_model::text::one_line(&e.to_string()))),
         }
     }
     record.ok_or_else(|| ReadError::NoRun(path.into()))
@@ -170,27 +169,36 @@ impl Order {
     }
 }
 
+/// What shows whether the first line is one of our schema.
+#[derive(Deserialize)]
+struct FirstLine {
+    #[serde(rename = "type", default)]
+    kind: Value,
+    #[serde(default)]
+    schema: Value,
+    #[serde(default)]
+    version: Value,
+}
+
 /// The first line must be a run of our schema. This is checked before the line is parsed,
 /// because a line of another version may lack or add any field.
-fn check_schema(text: &[u8], path: &Path) -> Result<(), ReadError> {
+fn first_line(text: &[u8], path: &Path) -> Result<RunHeader, ReadError> {
     let no_run = || ReadError::NoRun(path.into());
-    let first: serde_json::Value = serde_json::from_slice(text).map_err(|_| no_run())?;
-    if first["type"] != "run" {
+    let first: FirstLine = serde_json::from_slice(text).map_err(|_| no_run())?;
+    if first.kind != "run" {
         return Err(no_run());
     }
-    if first["schema"] != SCHEMA_VERSION {
+    if first.schema != SCHEMA_VERSION {
         return Err(ReadError::Schema {
             path: path.into(),
-            found: first["schema"].to_string(),
-            writer: first["version"].as_str().unwrap_or("unknown").into(),
+            found: first.schema.to_string(),
+            writer: first.version.as_str().unwrap_or("unknown").into(),
         });
     }
     // A run line of our version that cannot be parsed is reported with the reason.
-    serde_json::from_slice::<Line>(text)
-        .map(drop)
-        .map_err(|e| ReadError::Line {
-            path: path.into(),
-            line: 1,
-            reason: filermark_model::text::one_line(&e.to_string()),
-        })
+    serde_json::from_slice::<RunHeader>(text).map_err(|e| ReadError::Line {
+        path: path.into(),
+        line: 1,
+        reason: filermark_model::text::one_line(&e.to_string()),
+    })
 }

@@ -5,7 +5,8 @@
 
 use crate::environment::Environment;
 use crate::heartbeat::{Heartbeat, ScriptRecord};
-use crate::ort;
+use crate::ort::OrtMethod;
+use crate::requested::requested;
 use crate::search::types::{SearchPoint, SearchResult};
 use crate::start::StartRecord;
 use crate::time::Timestamp;
@@ -619,6 +620,11 @@ impl RunRecord {
     /// events stay.
     pub fn go_on(&mut self, run: &RunHeader) {
         let seconds_before = self.seconds_worked();
+        // All clients are there again: a search goes on where it lost one.
+        if let Some(lost) = self.search.iter().position(|p| p.lost_client().is_some()) {
+            self.search.truncate(lost);
+            self.found = None;
+        }
         self.points.retain(|point| point.measured().is_some());
         let of_search = self.search.iter().map(|p| p.point.load.number);
         let of_sweep = self.points.iter().map(|p| p.load.number);
@@ -669,7 +675,8 @@ impl RunRecord {
         let count = self.restarts.len() + 1;
         let resumed = self.restarts.iter().map(|restart| {
             let behind = match restart.point_count {
-                0 => "before any load point was measured".to_owned(),
+                0 if self.search.is_empty() => "before any load point was measured".to_owned(),
+                0 => "before any load point of the sweep was measured".to_owned(),
                 n => format!("after load point {n}"),
             };
             format!("resumed {behind} at {}", restart.at.readable())
@@ -733,30 +740,35 @@ impl RunRecord {
     }
 
     /// The overall response time of the valid points, in milliseconds: for a classical
-    /// benchmark by the 2008 formula ([`ort::ort_2008`]), for a composite by the 2020 formula
-    /// ([`ort::ort_2020`]), or the mean of its only point. `None` for LOAD=max: one point without
-    /// a rate is no curve.
+    /// benchmark by the 2008 formula, for a composite by the 2020 formula or the mean of its
+    /// only point. `None` where it means nothing ([`Self::is_curve`], [`OrtMethod::ort`]).
     pub fn ort_ms(&self) -> Option<f64> {
-        let is_classic = self.run.plan.benchmark.composite().is_none();
-        let mut valid: Vec<_> = self.valid_points().collect();
-        if is_classic && valid.iter().any(|point| point.load.is_max()) {
+        if !self.is_curve() {
             return None;
         }
+        let plan = &self.run.plan;
+        let mut valid: Vec<_> = self.valid_points().collect();
         // LOAD may list the loads in any order.
         valid.sort_by(|a, b| by_load(a, b));
+        let has_rates = valid.iter().all(|p| requested(plan, p.load).is_some());
         let points: Vec<_> = valid
             .into_iter()
             .filter_map(PointRecord::measured)
             .map(|s| (s.achieved_ops_per_sec(), s.service().mean_ns() / 1e6))
             .collect();
-        if is_classic {
-            return ort::ort_2008(&points);
-        }
-        let only = match points[..] {
-            [(_, mean_ms)] => Some(mean_ms),
-            _ => None,
-        };
-        ort::ort_2020(&points).or(only)
+        let is_composite = plan.benchmark.composite().is_some();
+        OrtMethod::of(is_composite).ort(&points, has_rates)
+    }
+
+    /// Whether its load points are a curve: LOAD=max has no rate, and the one load that a search
+    /// without a sweep has found is no sweep. Without a curve there is no overall response time,
+    /// and no output names one.
+    pub fn is_curve(&self) -> bool {
+        let measured = || self.points.iter().filter(|p| p.measured().is_some());
+        let is_classic = self.run.plan.benchmark.composite().is_none();
+        let is_unrated = is_classic && measured().any(|point| point.load.is_max());
+        let is_found = !self.search.is_empty() && measured().count() < 2;
+        !is_unrated && !is_found
     }
 
     /// Warnings about the run as a whole from its events, each once: those of all

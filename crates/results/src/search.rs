@@ -1,19 +1,21 @@
 //! The search for the highest load (LOAD=search): its load points in the record, whether they
 //! hold, and what was found.
 
+mod estimate;
 mod machine;
 #[cfg(test)]
 mod tests;
 pub(crate) mod types;
 
+pub use estimate::search_time;
 pub use machine::{Search, SearchEnd, SearchStep, TRIES_MAX, Tried};
 pub use types::{Decided, SearchKind, SearchPoint, SearchResult, UNDECIDED_MAX};
 
 use crate::assertion::percentile_ms;
-use crate::judge::rate::is_missed;
+use crate::judge::rate::{is_missed, shortfall_cause};
 use crate::record::PointRecord;
 use filermark_model::goal::{Goal, GoalFigure, GoalTerm};
-use filermark_model::plan::SearchPlan;
+use filermark_model::plan::{RunPlan, SearchPlan};
 use filermark_model::stats::PointStats;
 use filermark_model::text::one_line;
 use filermark_model::{Finding, Rule};
@@ -21,19 +23,23 @@ use filermark_model::{Finding, Rule};
 impl SearchPoint {
     /// Judges a load point of a search. A load holds if its load point is valid by the rules,
     /// no rule reports a missed rate, the share of its rate is achieved that the search
-    /// wants, and the goal is kept.
-    pub fn judged(kind: SearchKind, point: PointRecord, plan: &SearchPlan) -> Self {
-        let reason = reason(kind, &point, plan);
-        let undecided = reason.is_some() && shows_clients_only(&point);
-        let unjudged = match (&reason, goal_of(plan), point.measured()) {
+    /// wants, and the goal is kept. `run` is the plan of the run that searches.
+    pub fn judged(
+        kind: SearchKind,
+        point: PointRecord,
+        run: &RunPlan,
+        search: &SearchPlan,
+    ) -> Self {
+        let refusal = refusal(kind, &point, run, search);
+        let unjudged = match (&refusal, goal_of(search), point.measured()) {
             (None, Some(goal), Some(stats)) => unjudged(&goal, stats),
             _ => None,
         };
         Self {
             kind,
-            held: reason.is_none(),
-            undecided,
-            reason,
+            held: refusal.is_none(),
+            undecided: refusal.as_ref().is_some_and(|r| r.of_clients),
+            reason: refusal.map(|r| r.reason),
             unjudged,
             point,
         }
@@ -53,9 +59,52 @@ impl SearchPoint {
     }
 }
 
-/// Whether a load point is invalid by rules about the clients, and its operations are in order:
-/// then it shows nothing about the server. Rates that it missed may be missed because of that.
-fn shows_clients_only(point: &PointRecord) -> bool {
+/// Why a load does not hold.
+struct Refusal {
+    reason: String,
+    /// The clients are the reason: it shows nothing about the server.
+    of_clients: bool,
+}
+
+impl Refusal {
+    const fn of_server(reason: String) -> Self {
+        Self {
+            reason,
+            of_clients: false,
+        }
+    }
+}
+
+/// Why a load does not hold; `None`: it does.
+fn refusal(
+    kind: SearchKind,
+    point: &PointRecord,
+    run: &RunPlan,
+    search: &SearchPlan,
+) -> Option<Refusal> {
+    let Some(stats) = point.measured() else {
+        return point.failure().map(one_line).map(Refusal::of_server);
+    };
+    if let Some(finding) = of_clients_only(point) {
+        return Some(Refusal {
+            reason: one_line(&finding.message),
+            of_clients: true,
+        });
+    }
+    // The mix of a short load point deviates by chance.
+    let is_chance = |f: &Finding| kind == SearchKind::Probe && f.rule == Rule::MixDeviation;
+    let mut against = point.findings.iter().filter(|f| f.invalidates());
+    if let Some(finding) = against.find(|f| !is_missed(f) && !is_chance(f)) {
+        return Some(Refusal::of_server(one_line(&finding.message)));
+    }
+    missed_rate(point, stats, run, search)
+        .or_else(|| missed_goal(&goal_of(search)?, stats).map(Refusal::of_server))
+}
+
+/// The finding about the clients by which a load point is invalid, if its operations are in
+/// order: then it shows nothing about the server. Rates that it missed may be missed because
+/// of that.
+fn of_clients_only(point: &PointRecord) -> Option<&Finding> {
     // A client that is lost stays lost: another try would show no more.
     const AGAIN: [Rule; 2] = [Rule::GeneratorStalled, Rule::ClientStart];
     const WRONG: [Rule; 5] = [
@@ -65,41 +114,37 @@ fn shows_clients_only(point: &PointRecord) -> bool {
         Rule::DataLost,
         Rule::Uncommitted,
     ];
-    let invalid = || point.findings.iter().filter(|f| f.invalidates());
-    point.measured().is_some()
-        && invalid().any(|f| AGAIN.contains(&f.rule))
-        && !invalid().any(|f| WRONG.contains(&f.rule))
+    let mut invalid = point.findings.iter().filter(|f| f.invalidates());
+    let is_wrong = invalid.clone().any(|f| WRONG.contains(&f.rule));
+    invalid.find(|f| !is_wrong && AGAIN.contains(&f.rule))
 }
 
-/// Why a load does not hold; `None`: it does.
-fn reason(kind: SearchKind, point: &PointRecord, plan: &SearchPlan) -> Option<String> {
-    let Some(stats) = point.measured() else {
-        return point.failure().map(one_line);
-    };
-    // The mix of a short load point deviates by chance.
-    let is_chance = |f: &Finding| kind == SearchKind::Probe && f.rule == Rule::MixDeviation;
-    let is_rate = |f: &&Finding| f.rule == Rule::AchievedRate;
-    let fails = |f: &&Finding| (f.invalidates() || is_missed(f)) && !is_chance(f);
-    let mut others = point.findings.iter().filter(fails).filter(|f| !is_rate(f));
-    if let Some(finding) = others.find(|f| f.invalidates()) {
-        return Some(one_line(&finding.message));
-    }
+/// A rate below the share that the search wants, or one that a rule of the run reports,
+/// whatever the share. A shortfall that the clients explain shows nothing about the server.
+fn missed_rate(
+    point: &PointRecord,
+    stats: &PointStats,
+    run: &RunPlan,
+    search: &SearchPlan,
+) -> Option<Refusal> {
     let (achieved, requested) = (stats.achieved_ops_per_sec(), point.load.requested.0);
     let pcnt = match requested > 0.0 {
         true => 100.0 * achieved / requested,
         false => 100.0,
     };
-    if pcnt < plan.achieved_pcnt_min {
-        return Some(format!(
-            "{pcnt:.1} % of the rate was achieved, below {} %",
-            plan.achieved_pcnt_min
-        ));
-    }
-    // A rate that a rule of the run reports, whatever the share.
-    if let Some(finding) = point.findings.iter().find(fails) {
-        return Some(one_line(&finding.message));
-    }
-    missed_goal(&goal_of(plan)?, stats)
+    let wanted = search.achieved_pcnt_min;
+    let reason = match pcnt < wanted {
+        true => format!("{pcnt:.1} % of the rate was achieved, below {wanted} %"),
+        false => one_line(&point.findings.iter().find(|f| is_missed(f))?.message),
+    };
+    let cause = shortfall_cause(run, point).filter(|cause| cause.is_of_clients());
+    Some(match cause {
+        Some(cause) => Refusal {
+            reason: format!("{reason}; the clients are the cause: {cause}"),
+            of_clients: true,
+        },
+        None => Refusal::of_server(reason),
+    })
 }
 
 fn goal_of(plan: &SearchPlan) -> Option<Goal> {

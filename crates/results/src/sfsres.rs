@@ -124,12 +124,13 @@ fn tail(out: &mut String, record: &RunRecord) {
     ) {
         (Some(peak), ort) => {
             let ort = ort.map_or("-".to_owned(), |ort| format!("{ort:.2} ms"));
+            let ort = match record.is_curve() {
+                true => format!(", overall response time {ort}"),
+                false => String::new(),
+            };
             let mib = Throughput::of(peak).total() / 1024.0;
             let peak = peak.achieved_ops_per_sec();
-            let _ = writeln!(
-                out,
-                "\npeak {peak:.0} op/s, {mib:.1} MiB/s, overall response time {ort}"
-            );
+            let _ = writeln!(out, "\npeak {peak:.0} op/s, {mib:.1} MiB/s{ort}");
         }
         (None, _) => out.push_str("\nno load point counts: no peak, no overall response time\n"),
     }

@@ -2,7 +2,8 @@
 //! (manual M, section 4.4) and the 17 of 2014 and 2020 (sources.md 3.9). The file is
 //! untrusted: nothing in it can make the reader panic or use much memory.
 
-use crate::curve::{Curve, CurvePoint, OrtMethod};
+use crate::curve::{Curve, CurvePoint};
+use crate::ort::OrtMethod;
 use crate::sfssum::VERDICT_PREFIX;
 use crate::verdict::WORDS;
 use filermark_model::NOT_A_SPEC_RESULT;
@@ -241,10 +242,8 @@ impl Rows {
                 false => String::new(),
             },
             benchmark: self.name,
-            ort_method: match is_classical {
-                true => OrtMethod::FromOrigin,
-                false => OrtMethod::FromFirst,
-            },
+            ort_method: OrtMethod::of(!is_classical),
+            has_ort: true,
             points: self.points,
         };
         Some(Summary {

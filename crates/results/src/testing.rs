@@ -158,6 +158,12 @@ fn weight(op: Op) -> f64 {
     }
 }
 
+/// Adds delays of starts that take all of RUN together for each of 20 procs.
+pub fn start_late(stats: &mut PointStats) {
+    let window = Nanos(stats.window_ns);
+    (0..20).for_each(|_| stats.wakeup.record(window));
+}
+
 /// A point without findings: exact mix, exact rate, every operation fast.
 pub fn quiet_point(ops_per_sec: f64, seconds: u64) -> PointStats {
     let plan = plan();

@@ -5,11 +5,15 @@
 //! nothing else: code that needs another verdict adds a finding
 //! (docs/src/reference/rules.md#the-verdict).
 
+mod next_step;
+
+pub use next_step::{HeldRate, NextStep, StalledPoints};
+
 use crate::judge::rate::{ShortfallCause, other_cause};
 use crate::record::{End, Outcome, PointRecord, RunRecord, by_load};
 use filermark_model::text::one_line;
 use filermark_model::units::counted;
-use filermark_model::{Finding, PointStats, Rule, Severity};
+use filermark_model::{Finding, Rule, Severity};
 
 /// All verdicts of runs, the best first.
 pub const WORDS: [&str; 5] = [
@@ -24,9 +28,6 @@ pub const WORDS: [&str; 5] = [
 const NOT_STANDARD_PREFIX: &str = "not standard: ";
 /// The text after the parameter.
 const STANDARD_SUFFIX: &str = " (standard: ";
-
-/// The last of ten load points, as a multiple of the rate that a server gave.
-const ABOVE_HELD: f64 = 1.5;
 
 /// The verdict on a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -226,43 +227,6 @@ impl Verdict {
         });
         let why: Vec<String> = overloaded.into_iter().chain(explained).collect();
         (!why.is_empty()).then(|| format!("{counts}; {}", why.join("; ")))
-    }
-}
-
-/// What a server gave in a run of which no load point counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HeldRate {
-    /// The highest rate that was achieved, in op/s.
-    pub ops_per_sec: f64,
-    /// The load to begin with: the first of ten points, of which the last is above this rate.
-    pub begin_with: u64,
-}
-
-impl HeldRate {
-    /// `None`: a load point counts, none was measured with success, or the loads are not
-    /// rates (composites).
-    pub fn of(record: &RunRecord) -> Option<Self> {
-        let plan = &record.run.plan;
-        if plan.benchmark.classic().is_none() || record.valid_points().next().is_some() {
-            return None;
-        }
-        let measured = record.points.iter().filter_map(PointRecord::measured);
-        let rates = measured.map(PointStats::achieved_ops_per_sec);
-        let ops_per_sec = rates.max_by(f64::total_cmp).filter(|rate| *rate > 0.0)?;
-        let tenth = (ops_per_sec * ABOVE_HELD / 10.0).round() as u64;
-        Some(Self {
-            ops_per_sec,
-            begin_with: tenth.max(u64::from(plan.proc_count())).max(1),
-        })
-    }
-
-    /// In one sentence.
-    pub fn text(self) -> String {
-        format!(
-            "the server gave {:.1} op/s at most; begin with LOAD={load} INCR_LOAD={load} NUM_RUNS=10, or with LOAD=search",
-            self.ops_per_sec,
-            load = self.begin_with
-        )
     }
 }
 

@@ -16,14 +16,13 @@ pub(crate) use datagram::bind as bind_datagrams;
 
 use crate::options::ServerError;
 use crate::protocol::{ReplyAction, Service};
+use crate::sys::{ask_for_precision, now_ns};
 use accept::Acceptor;
 use conn::{Conn, ConnState, Conns, Token};
 use datagram::Datagrams;
 use filermark_net::{Interest, Reactor, Ready};
-use rustix::time::{ClockId, clock_gettime};
 use std::io::{self, ErrorKind, Read};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -37,30 +36,10 @@ const BATCH: usize = 1 << 20;
 /// Connections of one thread that may each keep a buffer for the largest record.
 const FEW: usize = 64;
 
-/// The priority (nice value) of threads that hold replies back.
-const PRIORITY: i32 = -20;
-
 /// What an event is about, where it is no connection.
 const WAKE: u64 = u64::MAX;
 const FIRST_LISTENER: u64 = u64::MAX - 1024;
 const FIRST_DATAGRAMS: u64 = u64::MAX - 2048;
-
-/// The monotonic clock in ns.
-pub(crate) fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    (now.tv_sec as u64)
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(now.tv_nsec as u64)
-}
-
-/// Asks the system to wake this thread exactly when its timers expire, and before others that wait
-/// for the processor. Where that is refused, replies that are held back leave later; by how much is
-/// measured.
-fn ask_for_precision() {
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    // On Linux this is the thread's own priority.
-    let _ = rustix::process::setpriority_process(None, PRIORITY);
-}
 
 /// The loop of one thread.
 #[derive(Debug)]

@@ -31,6 +31,7 @@ mod options;
 mod protocol;
 mod server;
 mod stats;
+mod sys;
 
 pub use faults::{
     CapacitySpec, DelayDistribution, DelaySpec, DropSpec, ErrorRule, ErrorSpec, HitRate, Late,

@@ -1,10 +1,11 @@
 //! Starting and stopping: options to threads.
 
-use crate::event_loop::{EventLoop, Inbox, bind_datagrams, listen, now_ns};
+use crate::event_loop::{EventLoop, Inbox, bind_datagrams, listen};
 use crate::lateness::{self, Lateness};
 use crate::options::{ServerError, ServerOptions};
 use crate::protocol::{Service, Shared};
 use crate::stats::{Counters, ServerStats};
+use crate::sys::now_ns;
 use filermark_net::Reactor;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, UdpSocket};

@@ -134,7 +134,7 @@ pub fn curve_of(result: &Element) -> Option<Curve> {
     if result.is_blank() {
         return None;
     }
-    let points = result.get("dataPoints")?.items().map(point_of).collect();
+    let points: Vec<_> = result.get("dataPoints")?.items().map(point_of).collect();
     Some(Curve {
         benchmark: result.value("benchmark").to_owned(),
         metric: result.value("metric").to_owned(),
@@ -143,8 +143,14 @@ pub fn curve_of(result: &Element) -> Option<Curve> {
             "2020" => OrtMethod::FromFirst,
             _ => OrtMethod::FromOrigin,
         },
+        has_ort: points.len() > 1 || !has_zero_ort(result),
         points,
     })
+}
+
+/// The ORT of a result that has none, such as that of a search without a sweep.
+fn has_zero_ort(result: &Element) -> bool {
+    result.value("ortMs").parse() == Ok(0.0)
 }
 
 fn point_of(point: &Element) -> CurvePoint {

@@ -113,11 +113,14 @@ impl Uml {
         let init = write(shared.join("init"), &init)?;
         make_executable(&init)?;
 
+        let preload = registers(&shared)?;
         let mut kernel = Daemon::start(
             sandbox,
             &name,
-            "linux.uml",
+            "env",
             &[
+                &format!("LD_PRELOAD={preload}"),
+                "linux.uml",
                 &format!("mem={memory_mib}M"),
                 "root=/dev/root",
                 "rootfstype=hostfs",
@@ -186,6 +189,38 @@ impl Uml {
         &self.sandbox
     }
 }
+
+/// The library that makes a kernel start on processors with AMX, built in the shared directory;
+/// empty on others. User Mode Linux 6.1 sets the extended registers of its processes without
+/// those of AMX, which the host refuses: the kernel then panics in its first process
+/// (`fatal_sigsegv`).
+fn registers(shared: &Path) -> Result<String> {
+    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    if !processor.split_whitespace().any(|flag| flag == "amx_tile") {
+        return Ok(String::new());
+    }
+    need(&[("cc", "gcc")])?;
+    let source = write(shared.join("uml_registers.c"), REGISTERS)?;
+    let library = shared.join("uml_registers.so");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([&library, &source])
+        .output()
+        .map_err(Error::io("start cc"))?;
+    match built.status.success() {
+        true => Ok(library.display().to_string()),
+        false => {
+            let output = String::from_utf8_lossy(&built.stderr);
+            Err(Error::failed(
+                "cc",
+                "cannot build uml_registers.c",
+                &*output,
+            ))
+        }
+    }
+}
+
+const REGISTERS: &str = include_str!("../scripts/uml_registers.c");
 
 const MAKE_TAP: &str = r#"
 mkdir -p /run/uml

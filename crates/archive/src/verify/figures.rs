@@ -218,7 +218,7 @@ fn check_search(run: &Run<'_>, verification: &mut Verification) {
     for (at, tried) in record.search.iter().enumerate() {
         let number = at + 1;
         let judged = match tried.point.measured() {
-            Some(_) => SearchPoint::judged(tried.kind, tried.point.clone(), plan),
+            Some(_) => SearchPoint::judged(tried.kind, tried.point.clone(), &record.run.plan, plan),
             None => SearchPoint::too_large(tried.kind, tried.point.clone()),
         };
         let outcome = |p: &SearchPoint| (p.held, p.undecided, p.reason.clone(), p.unjudged.clone());
@@ -228,7 +228,7 @@ fn check_search(run: &Run<'_>, verification: &mut Verification) {
             ));
         }
         let before = Decided::of(plan, &record.search[..at]);
-        let next = before.search(plan).next_step();
+        let next = before.next_step(plan);
         let (load, is_full) = (tried.load(plan), tried.kind == SearchKind::Confirm);
         let follows = match next {
             SearchStep::Probe(wanted) => !is_full && wanted == load,

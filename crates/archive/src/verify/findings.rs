@@ -41,12 +41,12 @@ pub(super) fn check(run: &Run<'_>, verification: &mut Verification) {
     }
 }
 
-/// The findings that the rules give, applied in the order of the prime.
 /// Whether this version of the program has written the record: messages are then the same.
 fn is_own(run: &Run<'_>) -> bool {
     run.record.run.version == env!("CARGO_PKG_VERSION")
 }
 
+/// The findings that the rules give, applied in the order of the prime.
 fn expected_findings(run: &Run<'_>, point: &PointRecord) -> Vec<Finding> {
     let hosts = run.record.environments.iter();
     let cores: BTreeMap<&str, u32> = hosts.map(|e| (e.host.as_str(), e.core_count)).collect();
@@ -120,6 +120,10 @@ fn difference(stated: &[Finding], expected: &[Finding], in_full: bool) -> Option
 fn is_same(stated: &Finding, expected: &Finding, in_full: bool) -> bool {
     match in_full {
         true => stated == expected,
+        // Other versions took more for a cause of the clients, so a missed rate may be invalid there.
+        false if stated.rule == Rule::AchievedRate && expected.rule == Rule::AchievedRate => {
+            stated.severity >= expected.severity
+        }
         false => (stated.rule, stated.severity) == (expected.rule, expected.severity),
     }
 }

@@ -76,12 +76,12 @@ fn sentence(figures: &RunFigures, curve: &Curve) -> String {
             figures.verdict
         );
     };
-    let ort = figures
-        .ort_ms
-        .map_or("-".to_owned(), |ort| format!("{ort:.2} ms"));
+    let ort = figures.ort_ms.map_or_else(String::new, |ort| {
+        format!(", overall response time {ort:.2} ms")
+    });
     let p99 = curve.peak().and_then(|p| p.service_ms_p99).unwrap_or(0.0);
     format!(
-        "{}: peak {peak:.0} {}, overall response time {ort}, 99th percentile at the peak {p99:.2} ms",
+        "{}: peak {peak:.0} {}{ort}, 99th percentile at the peak {p99:.2} ms",
         figures.verdict, figures.metric
     )
 }

@@ -1,10 +1,10 @@
 //! The text of `filermark plan` for composite benchmarks.
 
-use super::{FILL_RATES, OPEN_NEEDS, head, monitor, remarks, span};
+use super::{FILL_RATES, head, monitor, remarks, span};
 use filermark_model::composite::{CompositeWork, DataSet};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory::{CLIENT_BYTES, COMPOSITE_PROC_BYTES};
-use filermark_model::plan::{LoadPoint, MountPoint};
+use filermark_model::plan::{LoadPoint, MountPoint, SearchTime};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, RunPlan};
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ const FILES_PER_S: [f64; 2] = [1_000.0, 10_000.0];
 
 pub(super) fn write_all(
     out: &mut String,
-    plan: &RunPlan,
-    launch: &LaunchPlan,
+    (plan, launch): (&RunPlan, &LaunchPlan),
     work: &CompositeWork,
+    time: Option<&SearchTime>,
 ) -> std::fmt::Result {
     head(out, plan)?;
     files(out, plan)?;
@@ -41,7 +41,7 @@ pub(super) fn write_all(
     points(out, plan, work)?;
     clients(out, plan)?;
     super::clients::reach(out, launch)?;
-    needs(out, plan, work)?;
+    needs(out, plan, work, time)?;
     remarks(out, plan)
 }
 
@@ -183,9 +183,14 @@ fn clients(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     super::clients::work(out, work)
 }
 
-fn needs(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::Result {
-    if plan.search.is_some() {
-        writeln!(out, "\n{OPEN_NEEDS}")?;
+fn needs(
+    out: &mut String,
+    plan: &RunPlan,
+    work: &CompositeWork,
+    time: Option<&SearchTime>,
+) -> std::fmt::Result {
+    if let Some(search) = &plan.search {
+        super::open_needs(out, time, search.sweep)?;
         return memory(out, plan, work);
     }
     let sets: Vec<DataSet> = plan

@@ -57,14 +57,19 @@ parameters! {
          listed twice gets twice as many. IPv6 addresses of clients stand in brackets: \
          [::1]:/mnt. LAUNCHER says how clients other than this host are reached.",
     );
-    FILE_SIZE: Option<u64> = p2014(
+    FILE_SIZE: Option<u64> = Parameter::new(
         Group::Workload,
         SIZE,
-        "File size of all components; not set: that of the benchmark",
+        "Size of the files that are read and written; not set: the benchmark's",
     )
+    .of_2014()
     .example("16k")
     .standard(StandardValue::Unset)
-    .help("The mean, where the sizes are spread. Changes the data set, so the run is not standard.");
+    .help(
+        "Over NFS and SMB all I/O files have this size, in place of the benchmark's table. On \
+         mounted file systems it is that of all components: the mean, where the sizes are spread. \
+         Changes the data set, so the run is not standard.",
+    );
     FILES_PER_DIR: Option<u32> = p2014(
         Group::Workload,
         Kind::Int(1, 1_000_000, "files"),

@@ -294,6 +294,10 @@ impl Parameter {
         self.origin = origin;
         self
     }
+    pub(crate) const fn of_2014(mut self) -> Self {
+        self.origin = Origin::Rc2014;
+        self
+    }
     pub(crate) const fn older(mut self) -> Self {
         self.origin = Origin::Older;
         self

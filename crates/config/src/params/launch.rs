@@ -1,7 +1,7 @@
 //! The parameters of client hosts: how they are reached, and by which user. They
 //! are part of the launch plan; none of them is measured.
 
-use super::decl::{Group, Kind, Origin, Parameter};
+use super::decl::{Group, Kind, Parameter};
 use super::value::{Launcher, choice, parameters};
 use filermark_model::launch::OnLost;
 
@@ -10,9 +10,7 @@ const fn p(kind: Kind, one_line: &'static str) -> Parameter {
 }
 
 const fn p2014(kind: Kind, one_line: &'static str) -> Parameter {
-    let mut parameter = Parameter::new(Group::Clients, kind, one_line);
-    parameter.origin = Origin::Rc2014;
-    parameter
+    Parameter::new(Group::Clients, kind, one_line).of_2014()
 }
 
 parameters! {

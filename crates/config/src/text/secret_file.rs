@@ -1,12 +1,12 @@
 //! Passwords outside of parameters: who can read a file, and the password in the environment.
 
 use filermark_model::secret::{PASSWORD_VARIABLE, Secret};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Whether users who are not the owner may read a file. `false` where that is not known.
 pub(crate) fn others_can_read(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o044 != 0)
+    let access = std::fs::metadata(path).and_then(|meta| filermark_system::access(&meta));
+    access.is_ok_and(|access| access.mode & 0o044 != 0)
 }
 
 /// The password in the environment.

@@ -271,7 +271,7 @@ fn the_plan_shows_how_clients_are_reached() {
         "USER=spec",
         "SSH_COMMAND=ssh -F lab.conf",
     ];
-    crate::golden::golden("plan_ssh.txt", &explain(&good(LEAST, &options)));
+    crate::golden::golden("plan_ssh.txt", &explain(&good(LEAST, &options), None));
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("s"), "x").unwrap();
     let of = |options: &[&str]| {
@@ -297,7 +297,7 @@ fn clients_that_differ_have_a_line_each_up_to_a_bound() {
     let mounts: Vec<String> = (0..500).map(|i| format!("s:/{i}")).collect();
     let mounts = format!("MNT_POINTS={}", mounts.join(" "));
     let options = ["CLIENTS=c[1-500]", "PROCS=1", "LOAD=5000", &mounts];
-    let text = explain(&good(LEAST, &options));
+    let text = explain(&good(LEAST, &options), None);
     assert!(text.contains("  c1: 1 proc on s:/0\n"), "{text}");
     assert!(text.contains("  ... and 300 clients more\n"), "{text}");
     assert!(text.contains("  c[1-500]: ssh\n"), "{text}");
@@ -311,7 +311,7 @@ fn a_thousand_clients_are_resolved_quickly() {
         let began = Instant::now();
         let resolved = good(rc, options);
         let took = began.elapsed();
-        let text = explain(&resolved);
+        let text = explain(&resolved, None);
         eprintln!(
             "{what}: resolved in {took:?}, explained in {:?}",
             began.elapsed() - took

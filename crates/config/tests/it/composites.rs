@@ -327,7 +327,7 @@ fn parameters_of_the_other_dialect_have_a_note_and_no_effect() {
 fn a_password_is_shown_nowhere() {
     let resolved = good(&format!("{LEAST}PASSWORD=geheim\n"), &["USER=me"]);
     assert!(!format!("{resolved:?}").contains("geheim"));
-    assert!(!explain(&resolved).contains("geheim"));
+    assert!(!explain(&resolved, None).contains("geheim"));
     let notes = texts_of(&resolved.plan, Severity::Note);
     assert!(
         notes.contains(&"PASSWORD=(given) has no effect here"),

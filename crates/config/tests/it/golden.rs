@@ -192,10 +192,10 @@ fn the_texts_for_the_terminal() {
         "params_mnt_points.txt",
         &help_parameter("MNT_POINTS").unwrap(),
     );
-    golden("plan.txt", &explain(&good(LEAST, &[])));
+    golden("plan.txt", &explain(&good(LEAST, &[]), None));
     let smb = "FS_PROTOCOL=smb\nUSERNAME=me\nPASSWORD=geheim\nDOMAIN=LAB\nPROCS=8\nLOAD=80\n\
                MNT_POINTS=\\\\srv\\share\nSMB_SIGNING=aes-gmac\n";
-    golden("plan_smb.txt", &explain(&good(smb, &[])));
+    golden("plan_smb.txt", &explain(&good(smb, &[]), None));
     let options = [
         "RUNTIME=5",
         "WARMUP_TIME=1",
@@ -207,7 +207,7 @@ fn the_texts_for_the_terminal() {
         "MNT_POINTS=a:/1 a:/1 [::1]:/2 a:/1",
         "PROCS=4",
     ];
-    golden("plan_changed.txt", &explain(&good(LEAST, &options)));
+    golden("plan_changed.txt", &explain(&good(LEAST, &options), None));
 }
 
 /// The plans of the 2014 generation's benchmarks, as a user sees them.
@@ -217,7 +217,7 @@ fn the_plans_of_composites() {
     for name in ["SWBUILD", "VDA", "VDI", "DATABASE"] {
         let rc = format!("BENCHMARK={name}\nLOAD=2\nINCR_LOAD=2\nNUM_RUNS=10\n");
         let file = format!("plan_{}.txt", name.to_lowercase());
-        golden(&file, &explain(&good(&rc, &[mounts])));
+        golden(&file, &explain(&good(&rc, &[mounts]), None));
     }
     let options = [
         mounts,
@@ -227,12 +227,15 @@ fn the_plans_of_composites() {
         "PROCS=3",
     ];
     let rc = "BENCHMARK=SWBUILD\nLOAD=100\n";
-    golden("plan_swbuild_changed.txt", &explain(&good(rc, &options)));
+    golden(
+        "plan_swbuild_changed.txt",
+        &explain(&good(rc, &options), None),
+    );
 }
 
 /// The lines of `plan` about the load points' file sets.
 fn fileset_lines(options: &[&str]) -> Vec<String> {
-    let text = explain(&good(LEAST, options));
+    let text = explain(&good(LEAST, options), None);
     let points = text.lines().skip_while(|line| !line.starts_with("point"));
     let points = points.skip(1).take_while(|line| !line.is_empty());
     points
@@ -266,7 +269,7 @@ fn a_reused_file_set_is_shown_not_to_shrink() {
 #[test]
 fn files_other_than_the_io_files_are_counted() {
     let files = |options: &[&str]| -> u64 {
-        let text = explain(&good(LEAST, options));
+        let text = explain(&good(LEAST, options), None);
         let line = text.lines().find(|l| l.starts_with("Space")).unwrap();
         let (_, rest) = line.split_once("), ").unwrap();
         rest.split(' ').next().unwrap().parse().unwrap()

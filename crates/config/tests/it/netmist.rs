@@ -228,7 +228,7 @@ fn the_plans_of_the_manuals_command_lines() {
         ),
     ];
     for (number, tokens, line) in cases {
-        let text = filermark_config::explain(&resolved(&tokens, line).unwrap());
+        let text = filermark_config::explain(&resolved(&tokens, line).unwrap(), None);
         crate::golden::golden(&format!("plan_netmist_{number}.txt"), &text);
     }
 }
@@ -267,7 +267,7 @@ fn the_plans_of_the_manuals_two_clients() {
             assert_eq!(host.user.as_deref(), Some("root"));
             assert_eq!(host.program.as_deref(), Some("/tmp/netmist"));
         }
-        let text = filermark_config::explain(&found);
+        let text = filermark_config::explain(&found, None);
         crate::golden::golden(&format!("plan_netmist_{number}.txt"), &text);
     }
 }

@@ -128,7 +128,7 @@ fn check_statistics(text: &str) {
 
 fn check(text: &str) {
     match resolve(&sources(Path::new("/nowhere"), text, &[])) {
-        Ok(resolved) => assert!(explain(&resolved).contains("not a SPEC result")),
+        Ok(resolved) => assert!(explain(&resolved, None).contains("not a SPEC result")),
         Err(errors) => {
             assert!(!errors.is_empty());
             for error in errors {

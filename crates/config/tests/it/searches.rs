@@ -41,12 +41,27 @@ fn a_composite_is_searched_in_units() {
     let point = search.point(1, 7);
     assert_eq!(plan.proc_count_at(point), 35);
     assert_eq!(plan.rate_of_proc(34, point), Some(OpsPerSec(100.0)));
-    let text = explain(&resolved);
+    let text = explain(&resolved, None);
     assert!(
         text.contains("from 1 BUILD on to 100 BUILDs at most"),
         "{text}"
     );
     assert!(text.contains("Space and time depend"), "{text}");
+    let time = filermark_results::search::search_time(plan).expect("a search");
+    let text = explain(&resolved, Some(&time));
+    assert!(text.contains("Space depends on the load"), "{text}");
+    let (least, most) = (time.points_least, time.points_most);
+    let words =
+        format!("of WARMUP and RUN, in {least} to {most} load points of search and sweep,\n");
+    assert!(text.contains(&words), "{text}");
+    assert!(
+        text.contains("A search has at most 60 load points\n"),
+        "{text}"
+    );
+    assert!(
+        0 < least && least < most && time.least < time.most,
+        "{time:?}"
+    );
 }
 
 #[test]

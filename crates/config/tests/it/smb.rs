@@ -412,7 +412,7 @@ fn a_password_is_shown_nowhere() {
     assert!(!format!("{sources:?}").contains("geheim"));
     let resolved = resolve(&sources).unwrap();
     assert_eq!(driver(&resolved.plan).password.reveal(), Some("geheim"));
-    let shown = format!("{resolved:?}{}", explain(&resolved));
+    let shown = format!("{resolved:?}{}", explain(&resolved, None));
     assert!(!shown.contains("geheim"), "{shown}");
     let json = serde_json::to_string(&resolved.plan).unwrap();
     assert!(!json.contains("geheim") && json.contains(r#"["PASSWORD","(given)"]"#));

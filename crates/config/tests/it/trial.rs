@@ -1,12 +1,40 @@
 //! Findings of plans about trial sizes, uniform access and too few clients.
 
-use crate::{LEAST, good, sources};
+use crate::{LEAST, bad, good, sources};
 use filermark_config::{explain, resolve};
 use filermark_model::fileset::FileSet;
 use filermark_model::{Finding, LoadPoint, Rule, RunPlan, Severity};
+use std::path::Path;
 
 fn found(plan: &RunPlan, rule: Rule) -> Vec<&Finding> {
     plan.findings.iter().filter(|f| f.rule == rule).collect()
+}
+
+/// FILE_SIZE replaces the table of sizes; what it cannot hold is refused, and no sum overflows.
+#[test]
+fn files_over_the_wire_have_the_wanted_size() {
+    let resolved = good(LEAST, &["FILE_SIZE=512k", "FILESET_MB_PER_OP=0.2"]);
+    let classic = resolved.plan.benchmark.classic().expect("a classical one");
+    assert_eq!(classic.file_sizes.mean_bytes(), 524_288.0);
+    assert_eq!(classic.file_sizes.max().0, 524_288);
+    let noted = found(&resolved.plan, Rule::NotStandard);
+    assert!(
+        noted.iter().any(|f| f.message.contains("FILE_SIZE=512k")),
+        "{noted:?}"
+    );
+    for (options, words) in [
+        (&["FILE_SIZE=64k"][..], "raise FILE_SIZE"),
+        (&["FILE_SIZE=4g", "BENCHMARK=nfs2-1993"], "ends at 2 GiB"),
+    ] {
+        let errors = bad(Path::new("/nowhere"), LEAST, options);
+        assert!(errors.iter().any(|e| e.contains(words)), "{errors:?}");
+    }
+    let huge = good(
+        LEAST,
+        &["FILE_SIZE=1024t", "PROCS=16384", "LOAD=20000", "NUM_RUNS=1"],
+    );
+    let point = huge.plan.points[0];
+    assert_eq!(huge.plan.io_bytes(point.requested), u64::MAX);
 }
 
 /// The sizes that the rows of `plan` name are those that INIT makes, file by file.
@@ -20,7 +48,7 @@ fn the_plan_adds_up_the_real_sizes() {
         let count = plan.io_file_count(point.requested);
         let created: u64 = (0..count).map(|f| set.size_bytes(f)).sum();
         assert_eq!(plan.io_bytes(point.requested), created);
-        let row = explain(&resolved);
+        let row = explain(&resolved, None);
         let size = filermark_model::Bytes(created).to_string();
         assert!(row.contains(&size), "{size}: {row}");
         // What is stated holds the files, and all that can be appended to them.
@@ -135,7 +163,7 @@ fn procs_that_are_spread_unevenly_have_a_warning() {
         let resolved = good(LEAST, options);
         let findings = found(&resolved.plan, Rule::UniformAccess);
         assert!(findings.iter().all(|f| f.severity == Severity::Warning));
-        let text = explain(&resolved);
+        let text = explain(&resolved, None);
         assert_eq!(
             text.contains("not uniform, see the notes"),
             !findings.is_empty(),
@@ -150,7 +178,7 @@ fn procs_that_are_spread_unevenly_have_a_warning() {
         warnings(&[three]),
         ["access is not uniform: in all 3 procs work on file system t:/2, 2 procs on t:/3"]
     );
-    let text = explain(&good(LEAST, &[three]));
+    let text = explain(&good(LEAST, &[three]), None);
     let line = "Access      in all: 3 file systems with 2 to 3 procs each, 1 server or address with 8 procs";
     assert!(
         text.split_whitespace()
@@ -185,17 +213,17 @@ fn the_older_generations_require_two_load_generators() {
         (findings[0].value, findings[0].limit),
         (Some(1.0), Some(2.0))
     );
-    assert!(explain(&one).contains("nfs2-1993 requires 2 load generators at least"));
+    assert!(explain(&one, None).contains("nfs2-1993 requires 2 load generators at least"));
     let two = good(LEAST, &["BENCHMARK=nfs2-1993", "CLIENTS=c1 c2"]);
     assert!(found(&two.plan, Rule::LoadGenerators).is_empty());
     assert!(found(&good(LEAST, &[]).plan, Rule::LoadGenerators).is_empty());
     let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = flat(explain(&one));
+    let text = flat(explain(&one, None));
     assert!(text.contains("50 ms of the vendor's guide"), "{text}");
     assert!(
         text.contains("are those of this benchmark; nfs2-1997 has others"),
         "{text}"
     );
-    let later = flat(explain(&good(LEAST, &["BENCHMARK=nfs2-1997"])));
+    let later = flat(explain(&good(LEAST, &["BENCHMARK=nfs2-1997"]), None));
     assert!(later.contains("are those of nfs2-1993"), "{later}");
 }

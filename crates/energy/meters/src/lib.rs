@@ -6,6 +6,10 @@
 //! clocks. It does not depend on runs, and interprets no figure beyond its unit.
 
 pub mod collect;
+#[cfg(unix)]
+mod command;
+#[cfg(not(unix))]
+#[path = "no_command.rs"]
 mod command;
 mod figure;
 mod hwmon;

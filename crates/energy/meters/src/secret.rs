@@ -4,7 +4,6 @@
 
 use crate::meter::ReadFailure;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The environment variable with the password, where there is no file.
@@ -27,13 +26,15 @@ pub(crate) fn password(file: Option<&Path>) -> Result<String, ReadFailure> {
 fn of_file(path: &Path) -> Result<String, ReadFailure> {
     let shown = path.display();
     let bad = |why: String| ReadFailure::new(STEP, format!("{shown}: {why}"));
-    let file = std::fs::File::open(path).map_err(|error| bad(error.to_string()))?;
+    let file = filermark_system::open_at_once(path).map_err(|error| bad(error.to_string()))?;
     // Of the open file: its name may be replaced meanwhile.
     let found = file.metadata().map_err(|error| bad(error.to_string()))?;
     if !found.is_file() {
         return Err(bad("not a regular file".into()));
     }
-    let mode = found.mode() & 0o777;
+    let mode = filermark_system::access(&found)
+        .map_err(|error| bad(error.to_string()))?
+        .mode;
     if mode & 0o077 != 0 {
         let fix =
             format!("change the password if other users may have read it, then: chmod 600 {shown}");

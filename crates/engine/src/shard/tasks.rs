@@ -223,10 +223,12 @@ impl Shard {
                 continue;
             };
             let status = completion.outcome.status;
-            // What was removed with one call counts as it was counted there.
-            report.task_count += match go_on {
-                true => u64::from(completion.outcome.physical.max(1)),
-                false => 1,
+            // What was removed with one call counts as it was counted there. Without a reply nothing
+            // was: the prime waits for progress.
+            report.task_count += match (go_on, status) {
+                (true, Status::TimedOut | Status::Disconnected) => 0,
+                (true, _) => u64::from(completion.outcome.physical.max(1)),
+                (false, _) => 1,
             };
             if status == Status::Ok {
                 report.bytes += bytes;

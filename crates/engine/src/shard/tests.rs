@@ -10,7 +10,7 @@ use crate::name::Name;
 use crate::null::NullDriver;
 use filermark_model::plan::PacingMode;
 use filermark_model::{Benchmark, Mix, Op, PointStats};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -323,6 +323,29 @@ fn a_cleanup_that_is_broken_off_is_made_again_in_full() {
         }
     }
     assert!(there.is_empty(), "left behind: {there:?}");
+}
+
+/// What was not answered was not removed: the prime ends a CLEANUP without progress.
+#[test]
+fn removals_without_a_reply_are_no_progress() {
+    let (in_cleanup, answered) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(0)));
+    let (flag, count) = (in_cleanup.clone(), answered.clone());
+    let service = Box::new(move |number, _| {
+        let is_answered = !flag.get() || number % 2 == 0;
+        count.set(count.get() + u64::from(flag.get() && is_answered));
+        let status = if is_answered {
+            Status::Ok
+        } else {
+            Status::TimedOut
+        };
+        (Nanos::from_millis(1), status)
+    });
+    let mut sim = sim(2, PacingMode::Closed, false, service);
+    init_and_run(&mut sim, 300, 20.0);
+    in_cleanup.set(true);
+    let report = sim.shard.cleanup(16, Nanos::from_secs(1000)).unwrap();
+    assert!(report.failed_count > 0);
+    assert_eq!(report.task_count, answered.get());
 }
 
 #[test]

@@ -1,14 +1,10 @@
 //! Linux.
 
+use super::unix::reading;
+pub use super::unix::{thread_cpu, ticks_per_second};
 use filermark_model::Nanos;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::time::{ClockId, clock_gettime};
-
-/// Processor time of the calling thread.
-pub fn thread_cpu() -> Nanos {
-    let t = clock_gettime(ClockId::ThreadCPUTime);
-    Nanos::from_secs(t.tv_sec as u64) + Nanos(t.tv_nsec as u64)
-}
+use rustix::time::ClockId;
 
 /// Requests the kernel to wake this thread as exactly as it can (the default
 /// allows it to be 50 microseconds late).
@@ -29,11 +25,6 @@ pub fn forbid_core_dumps() {
     let _ = setrlimit(Resource::Core, none);
 }
 
-/// Processors that this process may use.
-pub fn core_count() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// How far the clock that runs while the host is suspended is ahead of the one that
 /// does not. Never more than it is: a thread that is interrupted between the two
 /// readings gets a smaller value.
@@ -46,16 +37,6 @@ pub fn suspended() -> Nanos {
 /// cannot be set.
 pub fn since_boot() -> Nanos {
     reading(ClockId::Boottime)
-}
-
-fn reading(id: ClockId) -> Nanos {
-    let t = clock_gettime(id);
-    Nanos::from_secs(t.tv_sec as u64) + Nanos(t.tv_nsec as u64)
-}
-
-/// Ticks per second of the times in /proc.
-pub fn ticks_per_second() -> u64 {
-    rustix::param::clock_ticks_per_second()
 }
 
 #[cfg(test)]

@@ -12,17 +12,18 @@ use std::time::Duration;
 #[command(override_usage = "\
 filermark agent --stdio
        filermark agent --listen ADDR:PORT --secret-file FILE [--once]
-       filermark agent --connect HOST[:PORT]... --secret-file FILE [--time-limit S]
+       filermark agent --connect HOST[:PORT]... --secret-file FILE
+                       [--time-limit S]
        filermark agent --make-keys DIR --clients LIST")]
 #[command(after_help = "\
 Runs start their agents themselves (over SSH, by Slurm, or locally). By hand:
-  filermark agent --make-keys lab --clients 'h1 h2'    once, on the prime, which then has
-                                                       SECRET_FILE=lab/prime.key; move
-                                                       lab/client-h1.key to h1, and so on
+  filermark agent --make-keys lab --clients 'h1 h2'
+      once, on the prime, which then has SECRET_FILE=lab/prime.key; move
+      lab/client-h1.key to h1, and so on
   filermark agent --listen 0.0.0.0:20049 --secret-file client-h1.key
-                                                       for runs with LAUNCHER=connect
+       for runs with LAUNCHER=connect
   filermark agent --connect prime:20049 --secret-file client-h1.key
-                                                       connects to a run with LAUNCHER=accept")]
+       connects to a run with LAUNCHER=accept")]
 pub struct AgentArgs {
     /// Exchange messages over standard input and output; for launchers
     #[arg(long)]

@@ -7,15 +7,18 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filermark bundle result/mine.run.jsonl           result/mine.zip, with all files of the run
-  filermark bundle --rc sfs_rc result              every run of the folder, and the rc file
+  filermark bundle result/mine.run.jsonl  result/mine.zip, with all files of the
+                                          run
+  filermark bundle --rc sfs_rc result     every run of the folder, and the rc
+                                          file
   filermark bundle -o acme.zip sub.xml --add notes.pdf
-  filermark bundle --sign acme.key result/mine.run.jsonl   and result/mine.zip.minisig
+  filermark bundle --sign acme.key result/mine.run.jsonl
+      and result/mine.zip.minisig
 
 The password of a key is read from the terminal, from --password-file or from
-FILERMARK_SIGN_PASSWORD. `minisign -G` makes keys.
-MANIFEST.sha256 in the archive is for `sha256sum -c`; `filermark verify` checks more.
-Exit code 0: packed; 1: a file is missing, or a file contains a password.")]
+FILERMARK_SIGN_PASSWORD. `minisign -G` makes keys. MANIFEST.sha256 in the
+archive is for `sha256sum -c`; `filermark verify` checks more. Exit code 0:
+packed; 1: a file is missing, or a file contains a password.")]
 pub struct BundleArgs {
     /// Run records, submissions, or folders of them
     #[arg(value_name = "RECORD|SUB.xml|DIR", required = true)]
@@ -48,9 +51,9 @@ pub struct BundleArgs {
 #[command(after_help = "\
 Examples:
   filermark verify mine.zip
-  filermark verify result/mine.run.jsonl           the record and the files beside it
+  filermark verify result/mine.run.jsonl    the record and the files beside it
   filermark verify --json mine.zip | jq .ok
-  filermark verify --key acme.pub mine.zip         and its signature, mine.zip.minisig
+  filermark verify --key acme.pub mine.zip  and its signature, mine.zip.minisig
 
 One line for each check: ok, FAIL, or skip for what cannot be checked, and why.
 Exit code 0: no check failed; 1: a check failed; 2: it cannot be read.")]

@@ -9,15 +9,19 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   filermark compare before.run.jsonl after.run.jsonl
-  filermark compare --base 'result/b*.run.jsonl' --new 'result/a*.run.jsonl'   repeats
-  filermark compare b1.run.jsonl,b2.run.jsonl a1.run.jsonl,a2.run.jsonl   the same
-  filermark compare -f html -o compare.html base.run.jsonl one.run.jsonl two.run.jsonl
+  filermark compare --base 'result/b*.run.jsonl' --new 'result/a*.run.jsonl'
+      repeats
+  filermark compare b1.run.jsonl,b2.run.jsonl a1.run.jsonl,a2.run.jsonl
+      the same
+  filermark compare -f html -o compare.html base.run.jsonl one.run.jsonl \\
+      two.run.jsonl
   filermark compare --fail-on slower --threshold 10 base.run.jsonl new.run.jsonl
-  filermark compare old.run.jsonl --historical     with historical published results
+  filermark compare old.run.jsonl --historical  with historical published
+                                                results
 
-Exit code 0: compared, and no verdict that --fail-on names; 1: nothing to compare, or
-the output cannot be written; 2: a record cannot be read, or the runs did different
-work (--force); 3: a verdict that --fail-on names.")]
+Exit code 0: compared, and no verdict that --fail-on names; 1: nothing to
+compare, or the output cannot be written; 2: a record cannot be read, or the
+runs did different work (--force); 3: a verdict that --fail-on names.")]
 pub struct CompareArgs {
     /// The run records; the first is the base. Repeats of a run are joined by commas
     #[arg(value_name = "RECORD[,RECORD...]", num_args = 1..)]

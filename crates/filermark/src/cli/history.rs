@@ -15,9 +15,13 @@ pub struct RecordsArgs {
     /// Only of this benchmark
     #[arg(long, value_name = "NAME")]
     pub benchmark: Option<String>,
-    /// Only of targets with this text in the name of host, export, share or directory
+    /// Only of targets with this text in the name of host, export, share or directory, or in
+    /// their port
     #[arg(long, value_name = "TEXT")]
     pub target: Option<String>,
+    /// Only runs with this text in their suffix: quick-mix
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub suffix: Option<String>,
     /// Only runs begun on this day (UTC) or later: 2026-11-27
     #[arg(long, value_name = "DAY", value_parser = parse_day)]
     pub since: Option<Timestamp>,
@@ -41,11 +45,27 @@ impl RecordsArgs {
         Filter {
             benchmark: self.benchmark.clone(),
             target: self.target.clone(),
+            suffix: self.suffix.clone(),
             since: self.since,
             until: self.until,
             tags: self.tags.clone(),
             is_valid: self.valid,
         }
+    }
+
+    /// Those of the options that are given.
+    pub fn conditions(&self) -> Vec<&'static str> {
+        let options = [
+            ("--benchmark", self.benchmark.is_some()),
+            ("--target", self.target.is_some()),
+            ("--suffix", self.suffix.is_some()),
+            ("--since", self.since.is_some()),
+            ("--until", self.until.is_some()),
+            ("--tag", !self.tags.is_empty()),
+            ("--valid", self.valid),
+        ];
+        let given = options.into_iter().filter(|(_, is_given)| *is_given);
+        given.map(|(option, _)| option).collect()
     }
 }
 
@@ -82,7 +102,8 @@ Examples:
   filermark tag result/*.run.jsonl --add firmware=9.2
   filermark tag result/mine.run.jsonl --remove tmp --note 'after the new cache'
 
-Tags and notes are kept in filermark-tags.json beside the records, which stay as they are.")]
+Tags and notes are kept in filermark-tags.json beside the records, which stay as
+they are.")]
 pub struct TagArgs {
     /// The run records
     #[arg(value_name = "RECORD", required = true)]
@@ -104,10 +125,12 @@ pub struct TagArgs {
 Examples:
   filermark trend                              op/s of the runs in result
   filermark trend --figure p99@5 --target nas1 /srv/results
+  filermark trend --suffix quick-mix           of a part of `quick`
   filermark trend --fail-on-change --last 30   exit code 3 after a change
 
-Runs of the same work on the same target as the newest one are shown; the others are
-named on stderr. A change takes at least two runs before and after it.")]
+Runs of the same work on the same target as the newest one are shown; the others
+are named on stderr. A change takes at least two runs before and after it. The
+exit code is 2 if no run matches the options.")]
 pub struct TrendArgs {
     #[command(flatten)]
     pub records: RecordsArgs,
@@ -137,7 +160,7 @@ pub enum TrendFormat {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filermark export > points.csv                a line per load point of all runs in result
+  filermark export > points.csv  a line per load point of all runs in result
   filermark export --long -f jsonl result/mine.run.jsonl
   filermark export -o all.csv --tag campaign=7 /srv/results")]
 pub struct ExportRunsArgs {

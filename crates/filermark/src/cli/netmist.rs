@@ -11,10 +11,11 @@ use std::path::PathBuf;
 #[command(disable_version_flag = true)]
 #[command(after_help = "\
 Examples:
-  filermark netmist -d 1 -b 1g -B 1g -g client_list           as many operations as possible
+  filermark netmist -d 1 -b 1g -B 1g -g client_list
+      as many operations as possible
   filermark netmist -d 2 -b 1g -B 1g -O 1000 -t 600 -g client_list
-  filermark netmist -i -b 1g -g client_list                   what would run
-  filermark netmist -E > my_workloads                         objects to edit, for -I
+  filermark netmist -i -b 1g -g client_list  what would run
+  filermark netmist -E > my_workloads        objects to edit, for -I
 
 Lines of the token file, for this host and for sixteen others (by ssh):
   Clientname=localhost Workdir=/mnt/test Workload=METADATA Oprate=10 Instances=2

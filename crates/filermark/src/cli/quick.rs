@@ -9,16 +9,16 @@ use std::time::Duration;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filermark quick /mnt/data                    a directory, about a minute
-  filermark quick nas:/export 2m               NFSv3, by Filermark's own client
+  filermark quick /mnt/data           a directory, about a minute
+  filermark quick nas:/export 2m      NFSv3, by Filermark's own client
   filermark quick nfs://nas:2049/export --json
   filermark quick /mnt/data 20s -w read_random=70,write_random=30,size=4k,direct
-  filermark quick smb://me@nas/share           SMB; the password: FILERMARK_PASSWORD
+  filermark quick smb://me@nas/share  SMB; the password: FILERMARK_PASSWORD
   filermark quick '\\\\nas\\share' -o USERNAME=me -o PASSWORD_FILE=pw
 
-The parts make operations as fast as the target answers. The file set takes at most
-5 % of the free space (the first part over NFS or SMB: 16 MiB) and is removed at the
-end, also after Ctrl-C.")]
+The parts make operations as fast as the target answers. The file set takes at
+most 5 % of the free space (the first part over NFS or SMB: 16 MiB) and is
+removed at the end, also after Ctrl-C.")]
 pub struct QuickArgs {
     /// A directory, host:/export, nfs://host/export, \\host\share or smb://host/share
     #[arg(value_name = "TARGET")]

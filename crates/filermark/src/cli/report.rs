@@ -9,21 +9,30 @@ use std::path::PathBuf;
 /// `report`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Without -f and -o, a run record's report and classical files are written again, beside
-it or in DIR, and its summary is printed.
+Without -f and -o, a run record's report and classical files are written again,
+beside it or in DIR, and its summary is printed. Gates (--assert, --fail-on,
+--baseline) do not change that: to check a record without writing files, add
+-f summary. --junit replaces its file in any case.
 
 Examples:
-  filermark report result/mine.run.jsonl           writes result/mine.html again
+  filermark report result/mine.run.jsonl        writes result/mine.html again
   filermark report mine.run.jsonl -d /tmp/again
-  filermark report -f html -o mine.html mine.run.jsonl    and its chart, mine.png
-  filermark report -f summary mine.run.jsonl       key: value, for scripts
+  filermark report -f html -o mine.html mine.run.jsonl
+      and its chart, mine.png
+  filermark report -f summary mine.run.jsonl    key: value, for scripts
+  filermark report -f summary --assert 'p99<5ms' mine.run.jsonl
+      writes no file
   filermark report -f json --percentiles 99.5,99.95 mine.run.jsonl
   filermark report -f pdf -r -o mine.pdf mine.run.jsonl
   filermark report -o curve.svg --chart heat mine.run.jsonl
-  filermark report -f html -o sub.html sub.xml     a disclosure, and its chart, sub.png
-  filermark report old.run.jsonl --historical      with historical published results
-  filermark report -f summary -o - sfssum.other    points, peak and ORT of any sfssum
-  filermark report --export-templates mine         copies of the templates, to be edited
+  filermark report -f html -o sub.html sub.xml  a disclosure, and its chart,
+                                                sub.png
+  filermark report old.run.jsonl --historical   with historical published
+                                                results
+  filermark report -f summary -o - sfssum.other
+      points, peak and ORT of any sfssum
+  filermark report --export-templates mine      copies of the templates, to be
+                                                edited
   filermark report mine.run.jsonl --templates mine")]
 pub struct ReportArgs {
     /// A run record, a submission (sub.xml), or an sfssum file of any origin

@@ -7,17 +7,19 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
-  filermark subedit -o sub.xml sfssum.mine sfs_rc             fill in the form at the prompt
-  filermark subedit -o sub.xml -i old.xml sfssum.mine sfs_rc  with the values of another submission
+  filermark subedit -o sub.xml sfssum.mine sfs_rc
+      fill in the form at the prompt
+  filermark subedit -o sub.xml -i old.xml sfssum.mine sfs_rc
+      with the values of another submission
   filermark subedit -b -o sub.xml -i old.xml sfssum.mine sfs_rc
   filermark subedit -z -o sub.zip -i old.xml sfssum.mine sfs_rc
-  filermark subedit -v -i sub.xml                             is it complete and valid?
+  filermark subedit -v -i sub.xml           is it complete and valid?
   filermark subedit -n -o not.xml -i sub.xml --reason \"Write cache is volatile\"
-  filermark subedit --skeleton > mine.xml                     a form to fill in, for -i
-  filermark subedit --xsd > submission.xsd                    the schema of the XML
+  filermark subedit --skeleton > mine.xml   a form to fill in, for -i
+  filermark subedit --xsd > submission.xsd  the schema of the XML
 
-At the prompt, ? lists the commands. Input survives a lost terminal: it is saved in
-.sub.xml.autosave beside sub.xml, and the next start offers it.")]
+At the prompt, ? lists the commands. Input survives a lost terminal: it is saved
+in .sub.xml.autosave beside sub.xml, and the next start offers it.")]
 pub struct SubeditArgs {
     /// The submission to write: XML, or a zip with -z
     #[arg(short, long, value_name = "OUT")]

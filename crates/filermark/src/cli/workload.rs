@@ -10,14 +10,15 @@ use std::path::PathBuf;
 Examples:
   filermark workload list
   filermark workload show SWBUILD
-  filermark workload export METADATA > mine     edit it, then
+  filermark workload export METADATA > mine  edit it, then
   filermark workload check mine
   filermark workload show --toml VDA > mine.toml
-  filermark workload show general-smb1          its sequence of operations, and
+  filermark workload show general-smb1       its sequence of operations, and
   filermark workload show general-smb1 --svg > smb1.svg
   filermark workload show general-smb1 --sample 50 --seed 1
-  filermark workload list -f mine.toml          with your own definitions
-  nfsstat -s | filermark workload from-nfsstat - -o mine.mix    on your server, then
+  filermark workload list -f mine.toml       with your own definitions
+  nfsstat -s | filermark workload from-nfsstat - -o mine.mix
+      on your server, then
   filermark run -r sfs_rc -o MIXFILE=mine.mix")]
 pub struct WorkloadArgs {
     /// What to do
@@ -107,10 +108,11 @@ pub struct CheckArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  nfsstat -s > now                              on the server
+  nfsstat -s > now  on the server
   filermark workload from-nfsstat now -o mine.mix
   filermark workload from-nfsstat now --since before -o mine.mix
-  ssh server cat /proc/net/rpc/nfsd | filermark workload from-nfsstat - > mine.mix
+  ssh server cat /proc/net/rpc/nfsd |
+      filermark workload from-nfsstat - > mine.mix
   filermark run -r sfs_rc -o MIXFILE=mine.mix")]
 pub struct FromNfsstatArgs {
     /// What `nfsstat -s`, `ganesha_stats fast` or the like printed, or a table of operations

@@ -32,6 +32,8 @@ struct Selection<T> {
     runs: Vec<(Entry, T)>,
     /// All records that were found, also those that were not selected.
     found: Vec<PathBuf>,
+    /// No record was read.
+    is_empty: bool,
     is_whole: bool,
 }
 
@@ -87,6 +89,7 @@ impl<T> Selection<T> {
             }
         }
         copies.print();
+        let is_empty = copies.seen.is_empty();
         runs.sort_by(|(a, _), (b, _)| (a.started, &a.record).cmp(&(b.started, &b.record)));
         let surplus = runs
             .len()
@@ -95,8 +98,22 @@ impl<T> Selection<T> {
         Ok(Self {
             runs,
             found: found.records,
+            is_empty,
             is_whole,
         })
+    }
+
+    /// Why there is no run; `None`: there is one.
+    fn nothing(&self, args: &RecordsArgs) -> Option<String> {
+        let conditions = args.conditions().join(" ");
+        self.runs
+            .is_empty()
+            .then(|| match (self.is_empty, &*conditions) {
+                (true, _) | (_, "") => "no run was found; name records or directories".to_owned(),
+                _ => {
+                    format!("no run matches {conditions}; `filermark list` without them shows all")
+                }
+            })
     }
 
     /// Exit code 1 where a record could not be read.
@@ -174,20 +191,20 @@ fn directory(record: &Path) -> PathBuf {
 /// Lists runs.
 pub fn list(args: &ListRunsArgs) -> CommandResult {
     let selection = Selection::of(&args.records, |_, _, _| ())?;
-    let code = selection.code();
+    let (code, nothing) = (selection.code(), selection.nothing(&args.records));
     let entries: Vec<Entry> = selection
         .runs
         .into_iter()
         .map(|(entry, ())| entry)
         .collect();
-    match args.json {
-        true => {
+    match (args.json, nothing) {
+        (true, _) => {
             for entry in &entries {
                 stdout::print(&format!("{}\n", entry_json(entry)));
             }
         }
-        false if entries.is_empty() => print_stderr_line("no run was found"),
-        false => stdout::print(&list_text(&entries, stdout::width())),
+        (false, Some(why)) => print_stderr_line(why),
+        (false, None) => stdout::print(&list_text(&entries, stdout::width())),
     }
     Ok(code)
 }
@@ -256,6 +273,13 @@ pub fn trend_over_runs(args: &TrendArgs) -> CommandResult {
     let take = |_: &Path, entry: &Entry, record: &RunRecord| TrendRun::of(what, entry, record);
     let selection = Selection::of(&args.records, take)?;
     let code = selection.code();
+    if let Some(why) = selection.nothing(&args.records) {
+        // What could not be read is named, and may be what was meant.
+        return Err(match selection.is_whole {
+            true => CommandError::Usage(vec![why]),
+            false => CommandError::Failed(why),
+        });
+    }
     let newest = selection.runs.last().map(|(entry, _)| entry.record.clone());
     let runs = selection.runs.into_iter().map(|(_, run)| run).collect();
     let trend = trend(what.figure, &args.figure, runs);
@@ -275,8 +299,8 @@ pub fn trend_over_runs(args: &TrendArgs) -> CommandResult {
         true if !trend.changes.is_empty() => Ok(ExitCode::from(CHANGED)),
         // The newest run is what the check is about.
         true => match trend.points.last().map(|point| &point.record) == newest.as_ref() {
-            true if newest.is_some() => Ok(code),
-            _ => Err(CommandError::Failed(
+            true => Ok(code),
+            false => Err(CommandError::Failed(
                 "--fail-on-change: the newest run has no figure that can be compared".into(),
             )),
         },

@@ -14,7 +14,10 @@ pub fn params(args: &ParamsArgs) -> CommandResult {
         }
         None => filermark_config::help_params(),
     };
-    stdout::print(&text);
+    match args.markdown {
+        true => stdout::print(&text),
+        false => stdout::print_folded(&text),
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -48,7 +48,7 @@ pub fn preflight(args: &PreflightArgs) -> CommandResult {
         let terminal = std::io::stdout().is_terminal();
         let colour =
             terminal && !args.output.no_color && filermark_cli_kit::output::colour_wanted();
-        stdout::print(&text(&findings, colour));
+        stdout::print_folded(&text(&findings, colour));
     }
     Ok(
         match (findings.stopped, findings.count(CheckStatus::Failure)) {

@@ -2,6 +2,7 @@
 //!
 //! Each part is an ordinary run of an rc file that is made here, with a record and a report.
 
+mod pace;
 mod parts;
 mod places;
 mod rows;
@@ -18,13 +19,14 @@ use filermark_cli_kit::files::write_whole;
 use filermark_cli_kit::interrupt;
 use filermark_cli_kit::view::print_stderr_line;
 use filermark_config::{RcFile, Resolved, Sources, inline_procs};
-use filermark_model::{Bytes, units::counted};
+use filermark_model::{Bytes, LoadPoint, units::counted};
 use filermark_prime::RunOutcome;
 use filermark_results::RunRecord;
+use pace::{Pace, is_sized};
 use parts::{Part, PartFiles, PartSetup};
 use places::{folder_and_name, refuse_saved, result_dir, take_base};
 use rows::Row;
-use setup::{FREE_SHARE, MIB_MAX, largest_mib, lengths, options_of, refuse_many_procs};
+use setup::{FREE_SHARE, MIB_MAX, largest_mib, options_of, refuse_many_procs, refuse_no_user};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -35,8 +37,6 @@ const SOCKET_PROCS: u32 = 16;
 /// Procs on a directory, for each core, and the most of them.
 const PROCS_PER_CORE: usize = 2;
 const DIRECTORY_PROCS_MAX: usize = 16;
-/// What a part takes in addition to WARMUP and RUN, before it is known, in seconds.
-const OVERHEAD_S: f64 = 3.0;
 
 /// Measures a target in four short parts and prints what it held.
 pub fn quick(args: &QuickArgs) -> CommandResult {
@@ -114,8 +114,7 @@ struct Course<'a> {
     mount_port: Option<u16>,
     /// Free space of the target in bytes, once it is known.
     free_bytes: Option<u64>,
-    end: Instant,
-    overhead_s: f64,
+    pace: Pace,
     /// One for all parts.
     server: Option<MetricsServer>,
 }
@@ -127,6 +126,7 @@ impl<'a> Course<'a> {
         parts: &'static [Part],
     ) -> Result<Self, CommandError> {
         let options = options_of(args)?;
+        refuse_no_user(&target, &options)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (procs, direct, free_bytes) = match &target {
             Target::Directory(path) => (
@@ -163,8 +163,7 @@ impl<'a> Course<'a> {
             direct,
             mount_port,
             free_bytes,
-            end: Instant::now() + args.time,
-            overhead_s: OVERHEAD_S,
+            pace: Pace::new(args.time, parts.len()),
             server,
         })
     }
@@ -207,10 +206,13 @@ impl<'a> Course<'a> {
             Some(_) => "as the workload says, at most".to_owned(),
             None => format!("at most {MIB_MAX} MiB and"),
         };
+        let parts = counted(self.parts.len() as u64, "part");
+        let time = match self.options.iter().find(|(name, _)| name == "RUNTIME") {
+            Some((_, runtime)) => format!("with RUNTIME={runtime}"),
+            None => format!("in about {} s", self.args.time.as_secs()),
+        };
         self.report_line(format!(
-            "  {} in about {} s; files: {files} 5 % of the free space",
-            counted(self.parts.len() as u64, "part"),
-            self.args.time.as_secs()
+            "  {parts} {time}; files: {files} 5 % of the free space"
         ));
     }
 
@@ -218,45 +220,56 @@ impl<'a> Course<'a> {
     fn run(&mut self, part: Part, at: usize) -> Result<(Row, RunRecord), CommandError> {
         let began = Instant::now();
         let left = self.parts.len() - at;
-        let remaining = self.end.saturating_duration_since(began).as_secs_f64();
-        let slot = self.args.time.as_secs_f64() / self.parts.len() as f64;
-        let seconds = lengths(slot, remaining / left as f64 - self.overhead_s);
-        let setup = PartSetup {
+        let mib_max = largest_mib(&self.target, self.free_bytes)?;
+        let proc_mib = match self.target {
+            Target::Directory(_) => parts::PROC_MIB_MIN,
+            Target::Nfs(_) | Target::Smb { .. } => 1,
+        };
+        let mib = self.pace.mib(proc_mib * u64::from(self.procs), mib_max);
+        let sized_mib = is_sized(part, &self.target).then_some(mib);
+        let mut setup = PartSetup {
             line: self.args.workload.as_deref(),
             procs: self.procs,
-            mib: largest_mib(&self.target, self.free_bytes)?,
+            mib,
             direct: self.direct,
             mount_port: self.mount_port,
-            seconds,
+            seconds: self.pace.lengths(left, sized_mib),
             options: &self.options,
         };
-        let files = parts::files(part, &self.target, &setup, &self.base);
         self.report_line(format!(
             "{} of {}: {}",
             at + 1,
             self.parts.len(),
             part.title()
         ));
-        let outcome = self.carry_out(part, &setup, &files)?;
-        let (warmup, run) = setup.seconds;
-        self.overhead_s = (began.elapsed().as_secs_f64() - warmup - run).max(0.0);
+        if sized_mib.is_some() && mib < mib_max {
+            self.report_line(format!(
+                "  files of {mib} MiB at most: making more takes too long on this target"
+            ));
+        }
+        let outcome = self.carry_out(part, &mut setup)?;
+        self.pace.note(sized_mib, began.elapsed(), &outcome.record);
         self.note_free_space(&outcome.record);
         let row = Row::of(part, &outcome);
         Ok((row, outcome.record))
     }
 
-    fn carry_out(
-        &self,
-        part: Part,
-        setup: &PartSetup<'_>,
-        files: &PartFiles,
-    ) -> Result<RunOutcome, CommandError> {
-        self.write(&self.dir, &self.rc_name(part), files)?;
-        let resolved = self.resolve(part, files).and_then(|resolved| {
-            self.check_size(part, &resolved)?;
-            Ok(resolved)
-        });
-        let resolved = resolved.inspect_err(|_| self.discard(part, files))?;
+    fn carry_out(&self, part: Part, setup: &mut PartSetup<'_>) -> Result<RunOutcome, CommandError> {
+        let resolved = loop {
+            let files = parts::files(part, &self.target, setup, &self.base);
+            self.write(&self.dir, &self.rc_name(part), &files)?;
+            let discard = |_: &CommandError| self.discard(part, &files);
+            let resolved = self.resolve(part, &files).inspect_err(discard)?;
+            match self.check_size(part, &resolved) {
+                Ok(()) => break resolved,
+                // The sizes of a mix are drawn: few files may be large.
+                Err(_) if part == Part::Mix && setup.mib > 1 => setup.mib /= 2,
+                Err(why) => {
+                    self.discard(part, &files);
+                    return Err(why);
+                }
+            }
+        };
         self.save(part, setup)?;
         let outcome = measure(
             resolved,
@@ -279,8 +292,11 @@ impl<'a> Course<'a> {
             return Ok(());
         };
         let plan = &resolved.plan;
-        let sizes = plan.points.iter().map(|p| plan.data_set(*p).max_bytes);
-        let needed = sizes.max().unwrap_or(0);
+        let size = |point: &LoadPoint| match plan.benchmark.classic() {
+            Some(_) => plan.io_bytes(point.requested),
+            None => plan.data_set(*point).max_bytes,
+        };
+        let needed = plan.points.iter().map(size).max().unwrap_or(0);
         let (most, advice) = match self.args.workload {
             Some(_) => (u64::MAX, "lower file_size, files, dirs or procs of -w"),
             None => (MIB_MAX << 20, "lower --procs"),
@@ -338,8 +354,8 @@ impl<'a> Course<'a> {
             text: files.rc.clone(),
             others_can_read: false,
         });
-        for option in &self.args.options {
-            sources.set_option(option)?;
+        for (name, value) in &self.options {
+            sources.set_option(&format!("{name}={value}"))?;
         }
         if let Some(line) = &self.args.workload {
             sources.set("-w", "WORKLOAD", line);

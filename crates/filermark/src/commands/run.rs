@@ -519,7 +519,7 @@ fn print_files(dir: &Path, files: impl Iterator<Item = PathBuf>) {
         .map(|n| n.to_string_lossy().into_owned());
     let names = names.collect::<Vec<_>>().join(" ");
     if !names.is_empty() {
-        print_stderr_line(format!("files in {}: {names}", dir.display()));
+        print_stderr_line(wrapped(&format!("files in {}: {names}", dir.display())));
     }
 }
 

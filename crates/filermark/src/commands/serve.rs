@@ -29,7 +29,7 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
         filermark_cli_kit::stderr_line!(
             "serving {EXPORT} on {address}\n\
              to measure it, in another terminal:\n  \
-               filermark run -o MNT_POINTS={host}:{EXPORT} -o NFS_PORT={port} -o MOUNT_PORT={port} -o PROCS=4 -o LOAD=400 -o FILESET_MB_PER_OP=0.1 -o WARMUP_TIME=2 -o RUNTIME=10\n\
+               filermark quick nfs://{host}:{port}{EXPORT} -o MOUNT_PORT={port}\n\
              to mount it:\n  \
                mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
         );

@@ -149,7 +149,7 @@ fn print_faults(faults: &[Fault]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let list: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
-    stdout::print(&format!("Document is not valid\n{list}"));
+    stdout::print_folded(&format!("Document is not valid\n{list}"));
     ExitCode::FAILURE
 }
 

@@ -21,7 +21,7 @@ pub fn verify(args: &VerifyArgs) -> CommandResult {
         .map_err(|why| refused(&args.what, &TO_VERIFY, why))?;
     match args.json {
         true => stdout::print_json(&serde_json::to_value(&verification).map_err(CommandError::of)?),
-        false => stdout::print(&text(&verification)),
+        false => stdout::print_folded(&text(&verification)),
     }
     Ok(ExitCode::from(u8::from(!verification.ok)))
 }

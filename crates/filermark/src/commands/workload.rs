@@ -72,8 +72,8 @@ fn usage(error: &RegistryError) -> CommandError {
 fn list(args: &ListArgs) -> CommandResult {
     let KnownDefinitions { registry, classics } = KnownDefinitions::with(&args.files)?;
     if !args.json {
-        stdout::print(&tables::list(&registry));
-        stdout::print(&classic::list(&classics));
+        stdout::print_folded(&tables::list(&registry));
+        stdout::print_folded(&classic::list(&classics));
         return Ok(ExitCode::SUCCESS);
     }
     let workloads: Vec<Value> = registry

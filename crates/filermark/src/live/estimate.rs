@@ -220,7 +220,6 @@ mod tests {
             blocks: false,
             close_max: Duration::ZERO,
             init_max: Duration::ZERO,
-            cleanup_max: Duration::ZERO,
         }
     }
 

@@ -1,6 +1,5 @@
 //! Facts about a run from its plan, for the view and its estimates.
 
-use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_engine::shard::{DRAIN, STABLE_MAX};
 use filermark_model::text::one_line;
 use filermark_model::units::counted;
@@ -38,8 +37,6 @@ pub struct Facts {
     pub close_max: Duration,
     /// How long INIT may take (INIT_TIMEOUT).
     pub init_max: Duration,
-    /// How long CLEANUP may take.
-    pub cleanup_max: Duration,
 }
 
 /// Facts about a load point.
@@ -87,7 +84,6 @@ impl Facts {
                 None => span(DRAIN),
             },
             init_max: span(plan.phases.init_timeout),
-            cleanup_max: span(plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN)),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::estimate::{RemainingTime, RunPosition, TimeEstimator};
 use super::facts::{Facts, PointFacts, SHARE_MIN};
+use filermark_engine::engine::CLEANUP_SILENCE_S_MAX;
 use filermark_model::LoadPoint;
 use filermark_model::plan::SEARCH_NUMBERS;
 use filermark_model::stats::Interval;
@@ -269,12 +270,15 @@ impl ViewState {
     /// most; `None`: it goes on as it should. A step of a mounted file system is a whole tree,
     /// so that a pause between two has no meaning.
     pub fn idle(&self, passed: Duration) -> Option<(u32, Duration)> {
-        let limit = match self.stage {
-            CurrentStage::In(Phase::Init) => self.facts.init_max,
-            CurrentStage::In(Phase::Cleanup) => self.facts.cleanup_max,
+        let in_phase = self.in_phase(passed);
+        let left = match self.stage {
+            CurrentStage::In(Phase::Init) => self.facts.init_max.saturating_sub(in_phase),
+            CurrentStage::In(Phase::Cleanup) => {
+                let seconds = CLEANUP_SILENCE_S_MAX.saturating_sub(self.idle_seconds);
+                Duration::from_secs(seconds.into())
+            }
             _ => return None,
         };
-        let left = limit.saturating_sub(self.in_phase(passed));
         (!self.facts.blocks && self.idle_seconds >= IDLE_MIN).then_some((self.idle_seconds, left))
     }
 

@@ -198,7 +198,8 @@ fn an_init_or_cleanup_that_waits_is_shown() {
     case.begin(60.0, None, Phase::Cleanup, 0);
     case.receive(0.0, &Progress::Idle { seconds: 7 });
     let lines = case.lines(70.0, WIDE).join("\n");
-    assert!(lines.contains("no step has ended for 7 s;"), "{lines}");
+    let want = "no step has ended for 7 s; gives up within 1:53;";
+    assert!(lines.contains(want), "{lines}");
 }
 
 #[test]

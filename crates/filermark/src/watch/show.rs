@@ -154,9 +154,8 @@ fn facts(run: &RunBegan) -> Facts {
         reuse: run.reuse,
         blocks: run.blocks,
         close_max: span(run.close_max_seconds),
-        // Events have no idle seconds of INIT and CLEANUP.
+        // Events have no idle seconds of INIT.
         init_max: Duration::ZERO,
-        cleanup_max: Duration::ZERO,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The lines of a file that another process writes, or of a program that offers its events.
 
 use crate::http::{GetError, ServerUrl, Token, get_lines};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use filermark_system::wait_readable;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -44,14 +44,9 @@ struct Polled(File);
 
 impl Read for Polled {
     fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
-        let wait = Timespec {
-            tv_sec: 0,
-            tv_nsec: WAIT.subsec_nanos().into(),
-        };
-        match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&wait)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => Err(io::ErrorKind::TimedOut.into()),
-            Ok(_) => self.0.read(part),
-            Err(e) => Err(e.into()),
+        match wait_readable(&self.0, Some(WAIT))? {
+            true => self.0.read(part),
+            false => Err(io::ErrorKind::TimedOut.into()),
         }
     }
 }

@@ -133,7 +133,9 @@ fn what_fail_on_names_ends_with_3() {
 #[test]
 fn a_baseline_is_compared_and_other_work_is_refused() {
     let _turn = beside_others();
-    let (base, other) = (null_run(), null_run().set("SEED", 7));
+    // A RUN of a second shows no scatter, so that nothing can be compared.
+    let run = || null_run().set("RUNTIME", 2);
+    let (base, other) = (run(), run().set("SEED", 7));
     base.succeed();
     other.succeed();
     let record = |sweep: &Sweep| {
@@ -154,10 +156,7 @@ fn a_baseline_is_compared_and_other_work_is_refused() {
         "{stderr}"
     );
     // A run is refused before it begins: it leaves no file.
-    let third = null_run()
-        .set("SEED", 7)
-        .arg("--baseline")
-        .arg(record(&base));
+    let third = run().set("SEED", 7).arg("--baseline").arg(record(&base));
     let ended = third.fail(2);
     assert_eq!(ended.stderr.matches("SEED").count(), 1, "{}", ended.stderr);
     assert!(
@@ -166,7 +165,7 @@ fn a_baseline_is_compared_and_other_work_is_refused() {
         ended.stderr
     );
     assert!(!third.result("").exists(), "no file was written");
-    let again = null_run().arg("--baseline").arg(record(&base));
+    let again = run().arg("--baseline").arg(record(&base));
     again.arg("--max-regression").arg("1000%").succeed();
 }
 

@@ -24,8 +24,20 @@ fn two_clients(dir: &Path) {
     std::fs::write(dir.join("client_list"), text).unwrap();
 }
 
-/// Small and short, with a few files of 8 KiB.
-const SMALL: [&str; 9] = ["--exact-time", "-t", "1", "-w", "0", "-Q", "3", "-T", "2"];
+/// Small and short, with a few files of 8 KiB, also on a disk that is nearly full.
+const SMALL: [&str; 11] = [
+    "--exact-time",
+    "-t",
+    "1",
+    "-w",
+    "0",
+    "-Q",
+    "3",
+    "-T",
+    "2",
+    "-o",
+    "SPACE_RESERVE=0",
+];
 
 #[test]
 fn a_run_leaves_its_files_and_nothing_in_the_directories() {
@@ -229,7 +241,7 @@ fn a_composite_of_ones_own_by_rc_file() {
     std::fs::write(dir.path().join("mine.toml"), own).unwrap();
     let rc = format!(
         "LOAD=1\nINCR_LOAD=1\nNUM_RUNS=2\nWARMUP_TIME=0\nRUNTIME=1\nPASSWORD=geheim\n\
-         STALL_PCNT_MAX=100\n\
+         STALL_PCNT_MAX=100\nSPACE_RESERVE=0\n\
          CLIENT_MOUNTPOINTS=localhost:{}\n",
         dir.path().join("w").display()
     );

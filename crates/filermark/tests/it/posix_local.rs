@@ -196,7 +196,7 @@ fn netmist_s_command_line_works() {
         dir.path().display()
     );
     work.write("clients", &line.repeat(2));
-    let args = "-d 2 -b 16m -B 16m -O 200 -T 2 -Q 4 -t 2 -w 1 -N -G -g clients --exact-time -o STALL_PCNT_MAX=100";
+    let args = "-d 2 -b 16m -B 16m -O 200 -T 2 -Q 4 -t 2 -w 1 -N -G -g clients --exact-time";
     let ended = work.args(args).succeed();
     ended.assert_sanitized();
     assert_eq!(left_behind(dir.host(), &before), [""; 0]);
@@ -218,7 +218,7 @@ fn a_run_as_long_as_the_plan_states_touches_its_data_set() {
         dir.path().display()
     );
     work.write("clients", &line);
-    let args = "-b 128k -B 128k -T 2 -Q 8 -O 500 -t 1 -w 0 -g clients -o STALL_PCNT_MAX=100";
+    let args = "-b 128k -B 128k -T 2 -Q 8 -O 500 -t 1 -w 0 -g clients";
     let ended = work.args(args).run();
     ended.assert_sanitized();
     let (plan, point) = (ended.record().run.plan, ended.point(1));
@@ -274,7 +274,7 @@ Uniform size dist 1
         dir.path().display()
     );
     work.write("clients", &line);
-    let args = "-I mine -T 1 -Q 4 -t 1 -w 0 -g clients -o FILE_SIZE=16k -o STALL_PCNT_MAX=100";
+    let args = "-I mine -T 1 -Q 4 -t 1 -w 0 -g clients -o FILE_SIZE=16k";
     let ended = work.args(args).succeed();
     ended.assert_sanitized();
     let (plan, point) = (ended.record().run.plan, ended.point(1));
@@ -395,7 +395,7 @@ fn a_heartbeat_log_that_cannot_be_written_is_an_error() {
     );
     work.write("clients", &line);
     let args = "-d 1 -O 50 -t 1 -w 0 -T 1 -Q 2 -q /dev/full -g clients --exact-time \
-                -o FILE_SIZE=8k -o SPACE_CHECK=off -o STALL_PCNT_MAX=100";
+                -o FILE_SIZE=8k -o SPACE_CHECK=off";
     let work = args
         .split_whitespace()
         .fold(work, |sweep, arg| sweep.arg(arg));
@@ -422,7 +422,7 @@ fn a_pipe_that_no_one_reads_does_not_stop_the_run() {
     let pipe = work.dir().join("q");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, mode, 0).expect("a pipe");
     let args = "-d 1 -O 50 -t 1 -w 0 -T 1 -Q 2 -q q -g clients --exact-time \
-                -o FILE_SIZE=8k -o SPACE_CHECK=off -o STALL_PCNT_MAX=100 -o HEARTBEAT_S=0.5";
+                -o FILE_SIZE=8k -o SPACE_CHECK=off -o HEARTBEAT_S=0.5";
     let work = args
         .split_whitespace()
         .fold(work, |sweep, arg| sweep.arg(arg));

@@ -287,7 +287,7 @@ fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
     let calls = pcap.calls().expect("tshark");
     let reads = calls.get(&READ).copied().unwrap_or(0);
     assert_bounded(&record, &[Op::Read, Op::ReadRandom], "READ", reads, 0);
-    assert_from_server(&record);
+    assert_counter_agrees(&record);
     let writes = calls.get(&WRITE).copied().unwrap_or(0);
     let largest = record.points.last().expect("points").load;
     let data = record.run.plan.data_set(largest).start_bytes;
@@ -305,20 +305,26 @@ fn database_on_ganesha_over_version_3_and_swbuild_over_4_1() {
     assert!(nothing_left());
 }
 
-/// Direct I/O: all data was read from the server, and the record states that.
+/// The client's counter was read, and the finding agrees with it. Direct I/O reads all data from
+/// the server, which the capture shows. How much the counter misses is not asserted: in such a
+/// short RUN it depends on the load of the machine, since every proc has an operation at each
+/// edge, and the counter is read late.
 #[track_caller]
-fn assert_from_server(record: &RunRecord) {
+fn assert_counter_agrees(record: &RunRecord) {
     for point in &record.points {
         let [reads] = &point.client_reads[..] else {
             panic!("one mount: {:?}", point.client_reads);
         };
         assert_eq!(reads.counter, ReadCounter::Nfs);
         assert!(reads.read_bytes > 0, "{reads:?}");
-        // All, except at the edges of RUN.
+        assert!(reads.fetched_bytes.is_some_and(|n| n > 0), "{reads:?}");
         let memory = reads.memory_bytes().expect("known");
-        assert!(memory * 10 < reads.read_bytes, "{reads:?}");
         let cached = point.findings.iter().find(|f| f.rule == Rule::ClientCache);
-        assert_eq!(cached, None);
+        assert_eq!(
+            cached.is_some_and(|f| f.severity == Severity::Warning),
+            memory * 10 > reads.read_bytes,
+            "{reads:?}, {cached:?}"
+        );
     }
 }
 

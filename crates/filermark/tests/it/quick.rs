@@ -2,6 +2,7 @@
 
 use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Sweep};
+use filermark_model::{OpStats, PointStats};
 use filermark_server::{EXPORT, Server, ServerOptions};
 use filermark_testbed::{Fsal, Ganesha, Samba, SambaOptions, Sandbox, available};
 use serde_json::Value;
@@ -74,6 +75,36 @@ fn names(dir: &Path) -> Vec<String> {
         .collect()
 }
 
+/// What the run of a part measured.
+fn stats_of(dir: &TempDir, part: &str) -> PointStats {
+    let path = dir.path().join(format!("result/quick-{part}.run.jsonl"));
+    let record = filermark_results::read_record(&path).expect("a record");
+    record.points[0].measured().expect("measured").clone()
+}
+
+/// Each transfer has its whole size: no file is shorter.
+fn assert_whole_transfers(dir: &TempDir) {
+    for (part, bytes) in [("random", 4 << 10), ("sequential", 1 << 20)] {
+        let stats = stats_of(dir, part);
+        let has_data = |op: &&OpStats| op.read_bytes + op.written_bytes > 0;
+        let ops: Vec<_> = stats.ops.iter().filter(has_data).collect();
+        assert!(!ops.is_empty(), "{part}");
+        for op in ops {
+            let transferred = op.read_bytes + op.written_bytes;
+            assert_eq!(transferred, op.success_count * bytes, "{part}: {}", op.op);
+        }
+    }
+}
+
+/// At full speed a file set that grew would have no limit.
+fn assert_no_growth(dir: &TempDir) {
+    for part in ["metadata", "random", "sequential", "mix"] {
+        let stats = stats_of(dir, part);
+        let (begin, end) = (stats.accessed_base_bytes, stats.accessed_end_bytes);
+        assert!(end <= begin, "{part}: {begin} to {end} bytes");
+    }
+}
+
 #[test]
 fn slow_a_directory_is_measured_by_one_command_and_left_empty() {
     let _turn = beside_others();
@@ -85,6 +116,7 @@ fn slow_a_directory_is_measured_by_one_command_and_left_empty() {
     assert_eq!(value["target"], target.display().to_string());
     assert_eq!(value["protocol"], "file system");
     assert_eq!(names(&target), [""; 0]);
+    assert_whole_transfers(&dir);
     for part in ["metadata", "random", "sequential", "mix"] {
         let record = dir.path().join(format!("result/quick-{part}.run.jsonl"));
         assert!(record.is_file(), "{part}");
@@ -237,6 +269,8 @@ fn slow_an_export_of_ganesha_is_measured_by_one_command() {
     let value = measured(&quick(Some(sandbox), &dir, &[&target, "4s", "--json"]));
     assert_eq!(value["protocol"], "NFSv3");
     assert_eq!(names(&files), before);
+    assert_whole_transfers(&dir);
+    assert_no_growth(&dir);
 }
 
 #[test]
@@ -254,6 +288,8 @@ fn slow_a_share_of_samba_is_measured_by_one_command() {
     let value = measured(&quick(Some(sandbox), &dir, &[&target, "4s", "--json"]));
     assert_eq!(value["protocol"], "SMB");
     assert_eq!(names(&files), before);
+    assert_whole_transfers(&dir);
+    assert_no_growth(&dir);
 }
 
 #[test]
@@ -264,6 +300,7 @@ fn targets_that_cannot_be_measured_are_refused() {
         (&["missing"][..], 2, "no such directory"),
         (&["file"], 2, "is not a directory"),
         (&["smb://me:secret@nas/share"], 2, "has a password"),
+        (&["smb://nas/share"], 2, "smb://USER@host/share"),
         (&[".", "1s"], 2, "from 4s to 24h"),
         (&[".", "-o", "NOTHING"], 2, "write -o NAME=VALUE"),
         // Nothing listens on the port of the loopback that is reserved for multiplexing.

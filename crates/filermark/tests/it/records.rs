@@ -106,6 +106,8 @@ fn runs_are_listed_filtered_and_tagged() {
     assert_eq!(since.len(), 7);
     let last = rows(&stdout(&dir, &["list", "--last", "2", "--json"]));
     assert_eq!(last[1]["suffix"], "r9");
+    let one = rows(&stdout(&dir, &["list", "--suffix", "7", "--json"]));
+    assert_eq!((one.len(), &one[0]["suffix"]), (1, &"r7".into()));
     let shown = stdout(&dir, &["show", "result/r3.run.jsonl"]);
     assert!(shown.contains("note: new disks"), "{shown}");
     assert!(shown.contains("not a SPEC result"), "{shown}");
@@ -227,11 +229,67 @@ fn a_run_counts_once_however_often_its_record_is_found() {
 #[test]
 fn a_trend_that_judges_nothing_fails_the_check() {
     let dir = records();
-    for args in [["--figure", "p99@77"], ["--target", "nosuch"]] {
-        let args = [&["trend", "--fail-on-change"][..], &args[..]].concat();
-        let output = filermark(&dir, &args);
-        assert_eq!(output.status.code(), Some(1), "{args:?}");
+    let args = ["trend", "--fail-on-change", "--figure", "p99@77"];
+    assert_eq!(filermark(&dir, &args).status.code(), Some(1));
+}
+
+/// A filter that no run matches is named; it is not the figure that is missing.
+#[test]
+fn a_trend_of_no_run_names_the_filter() {
+    let dir = records();
+    let ended = |args: &[&str]| {
+        let output = filermark(&dir, &[&["trend"], args].concat());
+        assert!(output.stdout.is_empty(), "{args:?}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), stderr)
+    };
+    for format in ["text", "json", "csv"] {
+        let none = ["--suffix", "-mix", "--valid", "-f", format];
+        let (code, stderr) = ended(&none);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(
+            stderr.contains("no run matches --suffix --valid"),
+            "{stderr}"
+        );
     }
+    let (code, stderr) = ended(&["--figure", "p99@77"]);
+    assert_eq!(code, Some(0));
+    assert!(stderr.contains("no run has the figure"), "{stderr}");
+    std::fs::create_dir(dir.path().join("empty")).expect("a directory");
+    let (code, stderr) = ended(&["empty", "--suffix", "x"]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("no run was found"), "{stderr}");
+    // What could not be read may be what was meant.
+    std::fs::write(dir.path().join("empty/a.run.jsonl"), "{}\n").expect("written");
+    let (code, stderr) = ended(&["empty"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    let listed = filermark(&dir, &["list", "--suffix", "-mix"]);
+    assert_eq!(listed.status.code(), Some(0));
+    let stderr = String::from_utf8_lossy(&listed.stderr).into_owned();
+    assert!(stderr.contains("no run matches --suffix"), "{stderr}");
+}
+
+/// Servers on other ports of a host are other targets.
+#[test]
+fn a_trend_does_not_mix_the_ports_of_a_host() {
+    let dir = records();
+    let path = dir.path().join("result/r2.run.jsonl");
+    let text = std::fs::read_to_string(&path).expect("a record");
+    let (first, rest) = text.split_once('\n').expect("lines");
+    let mut header: Value = serde_json::from_str(first).expect("JSON");
+    header["plan"]["driver"]["nfs_port"] = 2050.into();
+    std::fs::write(&path, format!("{header}\n{rest}")).expect("written");
+    let output = filermark(&dir, &["trend", "--figure", "mean@2", "-f", "json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["points"].as_array().map(Vec::len), Some(9));
+    let reason = json["left_out"][0]["reason"].as_str().expect("a reason");
+    assert!(
+        reason.starts_with("another target than the newest run: ")
+            && reason.ends_with(" port 2050"),
+        "{reason}"
+    );
+    let listed = rows(&stdout(&dir, &["list", "--target", "port 2050", "--json"]));
+    assert_eq!((listed.len(), &listed[0]["suffix"]), (1, &"r2".into()));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use filermark_results::read_record;
 use filermark_results::search::SearchKind;
 use filermark_server::ServerOptions;
 use rustix::process::Signal;
+use serde_json::Value;
 use std::process::Stdio;
 
 /// The highest rate of the server, in op/s.
@@ -50,6 +51,14 @@ fn alone_a_known_knee_is_found_within_three_percent() {
         let json = filermark(&dir, &["report", "-f", "json", "knee.run.jsonl", "-o", "-"]);
         let json = String::from_utf8_lossy(&json.stdout).into_owned();
         assert!(json.contains("\"held_count\""), "{json}");
+        // One load point is no curve.
+        let summary: Value = serde_json::from_str(&json).expect("it is JSON");
+        assert!(summary["ort_ms"].is_null(), "{json}");
+        for output in [&ended.stdout, &ended.file("sfsres")] {
+            let stated =
+                output.contains(", overall response") || output.contains("  overall response");
+            assert!(!stated, "{output}");
+        }
         let rate = found.achieved.unwrap_or(0.0);
         let near = (rate / KNEE - 1.0).abs() <= 0.03;
         match near && found.probe_count <= 12 {

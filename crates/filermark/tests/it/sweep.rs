@@ -251,14 +251,16 @@ impl Sweep {
         line.push(PROGRAM.into());
         let mut command = self.ground.command(&line[0]);
         command.args(&line[1..]).arg(self.command);
-        if !matches!(
-            self.command,
-            "serve" | "clock" | "demo" | "report" | "netmist" | "quick" | "watch"
-        ) {
+        let (has_suffix, has_options) = match self.command {
+            "serve" | "clock" | "demo" | "report" | "quick" | "watch" => (false, false),
+            "netmist" => (false, true),
+            _ => (true, true),
+        };
+        if has_suffix {
             command.args(["-s", &self.suffix]);
-            for (name, value) in &self.options {
-                command.arg("-o").arg(format!("{name}={value}"));
-            }
+        }
+        for (name, value) in self.options.iter().filter(|_| has_options) {
+            command.arg("-o").arg(format!("{name}={value}"));
         }
         command.args(&self.args).current_dir(self.dir());
         // Settings of the user must not change colours or widths of the output.

@@ -28,6 +28,22 @@ struct FoundAgent {
     handle: OwnedFd,
 }
 
+impl EndReport {
+    fn new(tag: &RunTag) -> Self {
+        Self {
+            run: tag.as_str().to_owned(),
+            agents: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, pids: Vec<u32>, ending: &Ending) {
+        self.agents.extend(pids.into_iter().map(|pid| EndedAgent {
+            pid,
+            ending: ending.clone(),
+        }));
+    }
+}
+
 /// Asks the agents of a run to end, waits up to `clean_up_max` for them to clean up, and kills
 /// the remaining ones.
 pub(super) fn end_run(tag: &RunTag, clean_up_max: Duration) -> EndReport {

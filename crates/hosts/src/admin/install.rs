@@ -8,7 +8,7 @@
 use super::answer::{HostAnswer, output_excerpt};
 use super::remote::{self, CommandOutput, RemoteCommand, RemoteError};
 use super::scripts::{INSPECT, RECEIVE, command_line};
-use super::verdict::{HostPlatform, InstallAction, judge, not_taken};
+use super::verdict::{InstallAction, judge, not_taken};
 use super::{
     HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel, megabytes,
 };
@@ -16,6 +16,7 @@ use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{RemoteProgram, SshClient, destination};
 use filermark_link::build::{Program, own_program};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use filermark_system::Platform;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -70,7 +71,7 @@ pub(super) fn install_program(
     limits: &HostLimits,
     observe: HostObserver<'_>,
 ) -> Vec<HostOutcome> {
-    let (client, machine) = (SshClient::of(plan), HostPlatform::own());
+    let (client, machine) = (SshClient::of(plan), filermark_system::platform());
     let work = |host: &HostPlan, observe_step: &dyn Fn(HostStep)| {
         let outcome = match host.launcher {
             LauncherKind::Ssh => {
@@ -121,7 +122,7 @@ struct HostInstaller<'a> {
 }
 
 impl HostInstaller<'_> {
-    fn install(&self, machine: &HostPlatform, observe_step: &dyn Fn(HostStep)) -> HostOutcome {
+    fn install(&self, machine: &Platform, observe_step: &dyn Fn(HostStep)) -> HostOutcome {
         let (state, detail) = match self.inspect_and_send(machine, observe_step) {
             Ok(done) => done,
             Err(RemoteError::Failed(why)) => (HostState::Failed, why),
@@ -132,7 +133,7 @@ impl HostInstaller<'_> {
 
     fn inspect_and_send(
         &self,
-        machine: &HostPlatform,
+        machine: &Platform,
         observe_step: &dyn Fn(HostStep),
     ) -> Result<(HostState, String), RemoteError> {
         if self.host.program.as_deref().is_some_and(is_relative) {

@@ -15,7 +15,6 @@ use crate::launch::ssh::{SshClient, destination, quote};
 use filermark_link::child;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::io;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -209,7 +208,8 @@ impl LoginRefused<'_> {
         let shown = shown_command("ssh-keygen", &args, &options.home);
         if options.do_it {
             if let Some(dir) = path.parent() {
-                make_private_dir(dir)
+                // As ssh-keygen makes `~/.ssh`.
+                filermark_system::make_private_dir(dir)
                     .map_err(|e| format!("{}: cannot be made: {e}", dir.display()))?;
             }
             let mut command = tool(self.client, "ssh-keygen");
@@ -301,24 +301,11 @@ fn shown_command(name: &str, args: &[String], home: &Path) -> String {
     words.join(" ")
 }
 
-/// Makes `~/.ssh` with mode 700, as ssh-keygen does.
-fn make_private_dir(dir: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    match std::fs::DirBuilder::new().mode(0o700).create(dir) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        other => other,
-    }
-}
-
 /// Runs a program that prompts the user at the terminal. Its output is shown as progress.
 fn at_terminal(command: &mut Command, limit: Duration) -> Result<(), String> {
-    let stderr_copy = io::stderr()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(|e| format!("has no stderr: {e}"))?;
     // In this process group: only it may read from the terminal.
     let mut asking = command
-        .stdout(Stdio::from(stderr_copy))
+        .stdout(Stdio::from(io::stderr()))
         .spawn()
         .map_err(|e| format!("cannot be started: {e}; install OpenSSH's client"))?;
     let deadline = Instant::now() + limit;

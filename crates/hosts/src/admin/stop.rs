@@ -59,20 +59,6 @@ pub enum Ending {
 }
 
 impl EndReport {
-    pub(super) fn new(tag: &RunTag) -> Self {
-        Self {
-            run: tag.as_str().to_owned(),
-            agents: Vec::new(),
-        }
-    }
-
-    pub(super) fn add(&mut self, pids: Vec<u32>, ending: &Ending) {
-        self.agents.extend(pids.into_iter().map(|pid| EndedAgent {
-            pid,
-            ending: ending.clone(),
-        }));
-    }
-
     /// State and message of a host.
     fn verdict(&self) -> (HostState, String) {
         let run = &self.run;

@@ -4,23 +4,7 @@
 use super::answer::HostAnswer;
 use crate::launch::ssh::RemoteProgram;
 use filermark_link::build::Program;
-
-/// The system that a program runs on, as `uname` prints it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HostPlatform {
-    os: String,
-    processor: String,
-}
-
-impl HostPlatform {
-    pub(super) fn own() -> Self {
-        let uname = rustix::system::uname();
-        Self {
-            os: uname.sysname().to_string_lossy().into_owned(),
-            processor: uname.machine().to_string_lossy().into_owned(),
-        }
-    }
-}
+use filermark_system::Platform;
 
 /// What to do on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +21,10 @@ pub(super) fn judge(
     found: &HostAnswer,
     program: &Program,
     place: &RemoteProgram,
-    own: &HostPlatform,
+    own: &Platform,
 ) -> InstallAction {
     let path = &place.shown;
-    let there = HostPlatform {
+    let there = Platform {
         os: found.get("os").to_owned(),
         processor: found.get("machine").to_owned(),
     };

@@ -7,14 +7,13 @@
 
 use super::tag::RunTag;
 use filermark_link::build::own_executable;
-use filermark_link::child;
+use filermark_link::child::{self, ExitKind};
 use filermark_link::limits::CLEAN_UP_MAX;
 use filermark_link::start::{AgentHandle, LaunchedAgent, Launcher};
 use filermark_model::launch::HostPlan;
 use filermark_model::text::sanitize;
 use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -39,9 +38,9 @@ pub enum ProcessExit {
 
 impl From<ExitStatus> for ProcessExit {
     fn from(status: ExitStatus) -> Self {
-        match status.code() {
-            Some(code) => Self::Code(code),
-            None => Self::Signal(status.signal().unwrap_or_default()),
+        match child::end_by(status) {
+            ExitKind::Exited(code) => Self::Code(code),
+            ExitKind::Signal(signal) => Self::Signal(signal),
         }
     }
 }

@@ -203,8 +203,8 @@ impl Agents {
                     limit.0 / 1_000_000_000
                 );
                 round.fail(OrderError::Failed { reason });
-            } else if let Some(reason) = self.abort_request.borrow_mut().take() {
-                round.fail(OrderError::Emergency { reason });
+            } else if let Some(error) = self.abort_request.borrow_mut().take() {
+                round.fail(error);
             } else if self.is_to_stop() {
                 round.fail(OrderError::Stopped);
             }

@@ -35,10 +35,18 @@ pub enum OrderError {
         /// The condition, with its figure.
         reason: String,
     },
+    /// The server does not answer while objects are removed.
+    #[error(
+        "no object was removed for {seconds} s; see whether the server is still up and reachable"
+    )]
+    Silent {
+        /// How long.
+        seconds: u32,
+    },
 }
 
-/// Where the event handler requests the end of the run, with the reason.
-pub type AbortRequest = Rc<RefCell<Option<String>>>;
+/// Where the event handler requests the end of the order, with the reason.
+pub type AbortRequest = Rc<RefCell<Option<OrderError>>>;
 
 /// Where the event handler adds orders that are sent immediately to all agents that have not
 /// answered yet. Each order comes with the time limit of the pending order from now on, counted

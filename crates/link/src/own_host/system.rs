@@ -1,7 +1,6 @@
 //! Values of the kernel from its files (Linux); unknown on other systems.
 
 use crate::facts::LimitFacts;
-use rustix::process::{Resource, geteuid, getrlimit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -80,13 +79,13 @@ fn group_left_bytes() -> Option<u64> {
 
 /// The limits of this process.
 pub fn limits() -> LimitFacts {
-    let files = getrlimit(Resource::Nofile);
-    let threads = getrlimit(Resource::Nproc).current;
+    let limits = filermark_system::limits();
+    // The limit does not apply to root.
+    let is_root = filermark_system::user().is_some_and(|user| user.effective_uid == 0);
     LimitFacts {
-        open_files_soft: files.current,
-        open_files_hard: files.maximum,
-        // The limit does not apply to root.
-        threads: threads.filter(|_| !geteuid().is_root()),
+        open_files_soft: limits.open_files_soft,
+        open_files_hard: limits.open_files_hard,
+        threads: limits.threads.filter(|_| !is_root),
     }
 }
 

@@ -3,11 +3,11 @@
 //! the oldest connection of the address with the most connections is closed. So idle
 //! connections cannot block others, and connections of one address displace each other first.
 
+use crate::local::{LocalStream, local_pair};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -55,7 +55,7 @@ pub struct Acceptor {
     address: SocketAddr,
     slots: Arc<ConnectionSlots>,
     /// Closing it wakes the listening thread.
-    open: Option<UnixStream>,
+    open: Option<LocalStream>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -71,7 +71,7 @@ impl Acceptor {
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
-        let (open, closed) = UnixStream::pair()?;
+        let (open, closed) = local_pair()?;
         let slots = Arc::new(ConnectionSlots {
             max: limits.connections_max.max(1),
             grace: limits.grace,
@@ -109,7 +109,7 @@ impl Drop for Acceptor {
 
 fn accept(
     listener: &TcpListener,
-    closed: &UnixStream,
+    closed: &LocalStream,
     slots: &Arc<ConnectionSlots>,
     receive: &Arc<Handshake>,
 ) {

@@ -10,12 +10,12 @@ use super::{
     Identity, LinkControl, SecureError, SecureStream, WriteHalf, secure_client, secure_server,
 };
 use crate::identity::own_host;
+use crate::local::LocalStream;
 
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::IpChoice;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,7 +44,7 @@ const SLURM_NODE: &str = "SLURMD_NODENAME";
 /// accepts no other prime.
 pub struct Session {
     /// The orders of the prime.
-    pub from_prime: UnixStream,
+    pub from_prime: LocalStream,
     /// For reports.
     pub to_prime: WriteHalf,
     /// The state of the connection.
@@ -306,7 +306,7 @@ impl Listener {
 
     /// Serves primes in sequence while `goes_on` returns true; it is called several times per
     /// second, but not while a prime is served.
-    pub fn serve(&self, goes_on: impl Fn() -> bool, mut serve: impl FnMut(UnixStream, WriteHalf)) {
+    pub fn serve(&self, goes_on: impl Fn() -> bool, mut serve: impl FnMut(LocalStream, WriteHalf)) {
         while goes_on() {
             let Some(session) = self.next(Duration::from_millis(200)) else {
                 continue;
@@ -386,6 +386,7 @@ impl ListenerState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::local::local_pair;
     use crate::secure::tests::wire::Secrets;
 
     const SOON: Duration = Duration::from_secs(5);
@@ -418,12 +419,12 @@ mod tests {
     #[test]
     fn the_wait_for_an_invitation_is_limited() {
         let since = Instant::now();
-        let (silent, held) = UnixStream::pair().unwrap();
+        let (silent, held) = local_pair().unwrap();
         let result = read_invitation(silent, Duration::from_millis(200), &StopFlag::new());
         assert!(result.err().unwrap().contains("within"));
         let stop = StopFlag::new();
         stop.raise();
-        let (silent, also_held) = UnixStream::pair().unwrap();
+        let (silent, also_held) = local_pair().unwrap();
         let result = read_invitation(silent, INVITATION_MAX, &stop);
         assert_eq!(result.err().as_deref(), Some(STOPPED));
         assert!(since.elapsed() < SOON);

@@ -15,9 +15,8 @@
 use super::hello::HostName;
 use super::peer_keys::{Identity, LinkRole, PublicKey};
 use super::secret::{Secret, SecretError, read_private, write_private};
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Clients of one prime at most; as many as a run may have.
@@ -350,7 +349,7 @@ pub struct CreatedKeys {
 /// There is a client's file whose key the prime's file does not have, or files cannot be made;
 /// those made before remain.
 pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<CreatedKeys, SecretError> {
-    let made_dir = DirBuilder::new().mode(0o700).recursive(true).create(dir);
+    let made_dir = filermark_system::make_private_dirs(dir);
     made_dir.map_err(|error| SecretError::File {
         path: dir.into(),
         error,

@@ -4,13 +4,13 @@
 //! Data is read only if it can be passed on, so a fast sender is blocked as on any socket. Each
 //! direction ends independently.
 
+use crate::local::{LocalStream, local_pair};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use rustls::{AlertDescription, Connection, Error as TlsError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -118,8 +118,8 @@ pub(super) fn start(
     tls: Connection,
     tcp: TcpStream,
     peer: SocketAddr,
-) -> io::Result<(UnixStream, LinkControl)> {
-    let (ours, local) = UnixStream::pair()?;
+) -> io::Result<(LocalStream, LinkControl)> {
+    let (ours, local) = local_pair()?;
     local.set_nonblocking(true)?;
     tcp.set_nonblocking(true)?;
     tcp.set_nodelay(true)?;
@@ -189,7 +189,7 @@ impl LinkFailure {
 struct TlsRelay {
     tls: Connection,
     tcp: Arc<TcpStream>,
-    local: UnixStream,
+    local: LocalStream,
     /// Received from the network, not yet written to the local end.
     inward: Vec<u8>,
     /// The peer has closed its direction.

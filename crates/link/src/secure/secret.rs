@@ -4,9 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -166,12 +165,7 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), SecretError> 
         },
         error,
     };
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(failed)?;
+    let mut file = filermark_system::create_private(path).map_err(failed)?;
     let written = file
         .write_all(text.as_bytes())
         .and_then(|()| file.sync_all());
@@ -197,12 +191,7 @@ pub(super) fn read_private(path: &Path, len_max: u64) -> Result<Zeroizing<String
         error,
     };
     // A pipe without a writer must not block.
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path)
-        .map_err(failed)?;
+    let file = filermark_system::open_at_once(path).map_err(failed)?;
     check_file(path, &file, failed)?;
     // Allocated once: a growing buffer would leave copies in memory.
     let len = file.metadata().map_err(failed)?.len().min(len_max);
@@ -228,15 +217,17 @@ fn check_file(
     if !found.is_file() {
         return Err(failed(io::Error::other("it is not a regular file")));
     }
-    let mode = found.mode() & 0o777;
+    let access = filermark_system::access(&found).map_err(failed)?;
+    let mode = access.mode;
     if mode & 0o077 != 0 {
         return Err(SecretError::Open {
             path: path.into(),
             mode,
         });
     }
-    let owner = found.uid();
-    if owner != rustix::process::geteuid().as_raw() && owner != 0 {
+    let owner = access.owner;
+    let is_own = filermark_system::user().is_some_and(|user| user.effective_uid == owner);
+    if !is_own && owner != 0 {
         return Err(SecretError::WrongOwner {
             path: path.into(),
             owner,
@@ -249,7 +240,7 @@ fn check_file(
 mod tests {
     use super::*;
     use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     #[test]
     fn a_written_file_is_read_again_and_never_overwritten() {

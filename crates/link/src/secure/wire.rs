@@ -3,12 +3,12 @@
 
 use super::relay::{self, LinkControl, would_block};
 use super::{Identity, LinkRole, PublicKey, SecureError};
+use crate::local::LocalStream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, ClientConnection, Connection, Error as TlsError, ServerConnection};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// The first bytes of the peer are kept for a message, up to this number.
@@ -19,7 +19,7 @@ const NAME: &str = "filermark";
 /// A connection to the holder of an accepted key.
 pub struct SecureStream {
     /// The plain stream; a blocking socket without time limits.
-    pub stream: UnixStream,
+    pub stream: LocalStream,
     /// The state of the connection.
     pub hold: LinkControl,
     /// The key of the peer.
@@ -28,11 +28,11 @@ pub struct SecureStream {
 
 /// The writing end of a stream. Dropping it closes this direction, even if the stream is still
 /// read.
-pub struct WriteHalf(UnixStream);
+pub struct WriteHalf(LocalStream);
 
 impl WriteHalf {
     /// Of this stream.
-    pub fn of(stream: UnixStream) -> Self {
+    pub fn of(stream: LocalStream) -> Self {
         Self(stream)
     }
 }

@@ -14,7 +14,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// RFC 1094 section 2.3: sizes have 32 bits; implementations take them for signed.
-const NFS2_FILE_BYTES_MAX: u64 = (1 << 31) - 1;
+pub const NFS2_FILE_BYTES_MAX: u64 = (1 << 31) - 1;
 
 /// Why a text is no definition, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -87,6 +87,9 @@ pub struct DriverFacts {
     pub ip: Option<IpChoice>,
     /// The port by which its servers are reached; `None`: it uses no network itself.
     pub port: Option<u16>,
+    /// The port that distinguishes its servers from others of the same hosts; `None`: it is the
+    /// standard one.
+    pub own_port: Option<u16>,
     /// It calls from source ports below 1024.
     pub reserved_ports: bool,
     /// How procs share connections, where it makes any.

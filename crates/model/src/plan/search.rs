@@ -66,6 +66,24 @@ pub struct SearchPlan {
     pub goal: Option<String>,
 }
 
+/// How long a search and its sweep take, without INIT and CLEANUP, with a server whose speed
+/// does not vary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SearchTime {
+    /// The least WARMUP and RUN of all load points together.
+    #[serde(rename = "least_ns")]
+    pub least: Nanos,
+    /// The most of them.
+    #[serde(rename = "most_ns")]
+    pub most: Nanos,
+    /// The fewest load points.
+    pub points_least: u64,
+    /// The most load points.
+    pub points_most: u64,
+    /// The most load points of the search alone, also with a server whose speed varies.
+    pub tries_max: u64,
+}
+
 impl SearchPlan {
     /// The load point of a load that is tried; `nth` counts from 1.
     pub fn point(&self, nth: u32, load: u64) -> LoadPoint {

@@ -50,6 +50,7 @@ impl DriverSettings for SmbPlan {
             transport: Some(Transport::Tcp),
             ip: Some(self.ip),
             port: Some(self.port),
+            own_port: Some(self.port).filter(|port| *port != super::PORT),
             connections: Some(self.connections),
             biods: (self.biod_max_reads, self.biod_max_writes),
             validates: Some("SMB"),

@@ -1,4 +1,4 @@
-//! The functions of `linux` for macOS and the BSDs. Not compiled here.
+//! The functions of `linux` for macOS and the BSDs. Type-checked only, never run.
 
 use super::{Errno, Result};
 use rustix::fs::{AtFlags, Mode, OFlags};

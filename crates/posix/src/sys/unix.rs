@@ -275,6 +275,11 @@ impl AsFd for File {
     }
 }
 
+/// The system's message for an error number.
+pub(crate) fn message_of(number: i32) -> String {
+    std::io::Error::from_raw_os_error(number).to_string()
+}
+
 /// Raises the soft limit of open files to the hard one; gives what is in force, `None`
 /// for no limit.
 pub(crate) fn raise_file_limit() -> Option<u64> {

@@ -1,13 +1,12 @@
-//! Windows: what the standard library gives there. Not compiled here, and the
-//! engine's network part keeps the whole program to Linux today; what is here shows
-//! that nothing above needs more than these two types. Transfers, names and listings
+//! Windows: what the standard library gives there. Type-checked only, never run. Transfers, names and listings
 //! work; links in the way are seen by their attributes. Locks, mappings, pathconf and
 //! permissions answer ENOSYS, direct transfers EINVAL, which makes the shard go through
 //! the cache.
 
-use super::{Class, Errno, Kind, Meta, Result, Space};
+use super::{Errno, Kind, Meta, OpenMode, Result, Space};
 use std::ffi::{CStr, CString};
 use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -47,19 +46,42 @@ pub(super) mod numbers {
     pub(crate) const EDQUOT: i32 = 1002;
 }
 
-fn errno(e: &std::io::Error) -> Errno {
-    use std::io::ErrorKind as K;
-    match e.kind() {
-        K::NotFound => Errno::NOENT,
-        K::PermissionDenied => Errno::ACCES,
-        K::AlreadyExists => Errno::EXIST,
-        K::DirectoryNotEmpty => Errno::NOTEMPTY,
-        K::NotADirectory => Errno::NOTDIR,
-        K::StorageFull => Errno::NOSPC,
-        K::ReadOnlyFilesystem => Errno::ROFS,
-        K::InvalidInput => Errno::INVAL,
-        _ => Errno::IO,
-    }
+/// The kinds of errors of the system that have a number here; all others are EIO.
+const KINDS: [(ErrorKind, Errno); 19] = [
+    (ErrorKind::NotFound, Errno::NOENT),
+    (ErrorKind::PermissionDenied, Errno::ACCES),
+    (ErrorKind::AlreadyExists, Errno::EXIST),
+    (ErrorKind::DirectoryNotEmpty, Errno::NOTEMPTY),
+    (ErrorKind::NotADirectory, Errno::NOTDIR),
+    (ErrorKind::IsADirectory, Errno::ISDIR),
+    (ErrorKind::CrossesDevices, Errno::XDEV),
+    (ErrorKind::StorageFull, Errno::NOSPC),
+    (ErrorKind::QuotaExceeded, Errno::DQUOT),
+    (ErrorKind::ReadOnlyFilesystem, Errno::ROFS),
+    (ErrorKind::InvalidInput, Errno::INVAL),
+    (ErrorKind::OutOfMemory, Errno::NOMEM),
+    (ErrorKind::BrokenPipe, Errno::PIPE),
+    (ErrorKind::TimedOut, Errno::TIMEDOUT),
+    (ErrorKind::Unsupported, Errno::NOSYS),
+    (ErrorKind::ResourceBusy, Errno::BUSY),
+    (ErrorKind::Interrupted, Errno::INTR),
+    (ErrorKind::WouldBlock, Errno::AGAIN),
+    (ErrorKind::NotConnected, Errno::NOTCONN),
+];
+
+/// The number of an error.
+pub(super) fn errno(e: &std::io::Error) -> Errno {
+    let known = KINDS.iter().find(|(kind, _)| *kind == e.kind());
+    known.map_or(Errno::IO, |(_, number)| *number)
+}
+
+/// The message for an error number of this module. The system has other numbers.
+pub(crate) fn message_of(number: i32) -> String {
+    let known = KINDS.iter().find(|(_, errno)| errno.0 == number as u32);
+    known.map_or_else(
+        || "input or output error".to_owned(),
+        |(kind, _)| kind.to_string(),
+    )
 }
 
 fn mapped<T>(result: std::io::Result<T>) -> Result<T> {
@@ -119,7 +141,7 @@ impl Dir {
     pub(crate) fn id(&self) -> Result<(u64, u64)> {
         mapped(fs::metadata(&self.0)).map(|_| (0, 0))
     }
-    pub(crate) fn open_file(&self, name: &CStr, class: Class, create: bool) -> Result<File> {
+    pub(crate) fn open_file(&self, name: &CStr, class: OpenMode, create: bool) -> Result<File> {
         if class.direct {
             return Err(Errno::INVAL);
         }
@@ -206,6 +228,10 @@ impl File {
     pub(crate) fn sync(&self) -> Result<()> {
         mapped(self.0.sync_all())
     }
+    /// There is no call for one file.
+    pub(crate) fn uncache(&self) -> Result<()> {
+        Err(Errno::NOSYS)
+    }
     pub(crate) fn size(&self) -> Result<u64> {
         mapped(self.0.metadata().map(|meta| meta.len()))
     }
@@ -229,7 +255,7 @@ pub(crate) fn raise_file_limit() -> Option<u64> {
 pub(crate) mod mapped {
     use super::{Errno, File, Result};
 
-    pub(crate) fn read(_: &File, _: u64, _: usize, _: Option<&mut [u8]>) -> Result<()> {
+    pub(crate) fn read(_: &File, _: u64, _: usize, _: (usize, &mut [u8])) -> Result<()> {
         Err(Errno::NOSYS)
     }
     pub(crate) fn write(_: &File, _: u64, _: &[u8], _: bool) -> Result<()> {

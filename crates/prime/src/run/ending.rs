@@ -3,7 +3,8 @@
 
 use super::state::{MARGIN, Run};
 use crate::stop_if::StopConditions;
-use filermark_link::agents::{Agents, REMOVE_MAX, STOP_MAX};
+use filermark_engine::engine::CLEANUP_SILENCE_S_MAX;
+use filermark_link::agents::{Agents, OrderError, REMOVE_MAX, STOP_MAX};
 use filermark_link::message::{Leftover, Order};
 use filermark_link::start_batches::start_batches;
 use filermark_model::launch::OnLost;
@@ -51,10 +52,12 @@ impl Run<'_> {
         // A request to stop that was handled before must not end the cleanup.
         agents.begin_removal();
         // A run that was refused has made directories at most; they are removed without a phase.
-        if self.is_prepared {
-            self.clean_up_files(agents, has_failed);
-        }
-        let mut left = self.release(agents);
+        let is_gone = self.is_prepared && self.clean_up_files(agents, has_failed);
+        let limit = match is_gone && self.has_steps() {
+            true => FINAL_CLEANUP_MAX,
+            false => self.cleanup_limit() + MARGIN,
+        };
+        let mut left = self.release(agents, limit);
         left.sort();
         left.dedup();
         left.into_iter()
@@ -67,14 +70,20 @@ impl Run<'_> {
             .collect()
     }
 
-    /// CLEANUP at the end: each agent removes the files of its own procs.
-    fn clean_up_files(&mut self, agents: &mut Agents, has_failed: bool) {
+    /// CLEANUP at the end: each agent removes the files of its own procs. Returns whether a server
+    /// does not answer.
+    fn clean_up_files(&mut self, agents: &mut Agents, has_failed: bool) -> bool {
         if let Some(sentence) = self.waits_for(has_failed) {
             self.remark("prime", sentence);
         }
-        if let Err(e) = self.clean_up(agents, None) {
+        let done = self.clean_up(agents, None);
+        if let Err(e) = &done {
             tracing::debug!(target: "filermark_cluster", "CLEANUP: {e}");
         }
+        matches!(
+            done,
+            Err(OrderError::Silent { .. } | OrderError::Failed { .. })
+        )
     }
 
     /// The finding about what a run with KEEP=on leaves, with the command that removes it.
@@ -102,7 +111,13 @@ impl Run<'_> {
         }
         has_failed.then(|| {
             // The files are removed first, the directories in a second step.
-            let minutes = 2 * (self.cleanup_limit() + MARGIN).0 / 60_000_000_000;
+            let batches = start_batches(&self.options.plan).len() as u64;
+            let seconds = |limit: Nanos| limit.0 / 1_000_000_000;
+            let limit = match self.has_steps() {
+                true => u64::from(CLEANUP_SILENCE_S_MAX) + batches * seconds(FINAL_CLEANUP_MAX),
+                false => (1 + batches) * seconds(self.cleanup_limit() + MARGIN),
+            };
+            let minutes = (limit + seconds(FINAL_CLEANUP_MAX)).div_ceil(60);
             format!(
                 "CLEANUP: removes the files of this run; if the server does not answer, it ends after {minutes} min, or a minute after Ctrl-C"
             )
@@ -110,8 +125,7 @@ impl Run<'_> {
     }
 
     /// All agents remove the run's directories; returns what remains.
-    fn release(&mut self, agents: &mut Agents) -> Vec<Leftover> {
-        let limit = self.cleanup_limit() + MARGIN;
+    fn release(&mut self, agents: &mut Agents, limit: Nanos) -> Vec<Leftover> {
         let (mut left, mut removed_count) = (Vec::new(), 0);
         let living: BTreeSet<usize> = agents.living().into_iter().collect();
         let mut orphans = self.orphans(&living);

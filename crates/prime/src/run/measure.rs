@@ -244,7 +244,8 @@ impl Run<'_> {
                     watch.warmup.renumber(&mut second);
                     (self.options.observe)(Progress::Second(&second));
                     if let Some(reason) = watch.stop_if.add_interval(&second) {
-                        watch.abort_request.borrow_mut().get_or_insert(reason);
+                        let error = OrderError::Emergency { reason };
+                        watch.abort_request.borrow_mut().get_or_insert(error);
                     }
                 }
                 self.count_bytes(watch, now, interval);
@@ -259,7 +260,8 @@ impl Run<'_> {
                     total_bytes: *total_bytes,
                 };
                 if let Some(reason) = watch.stop_if.add_space(agent, file_system, space) {
-                    watch.abort_request.borrow_mut().get_or_insert(reason);
+                    let error = OrderError::Emergency { reason };
+                    watch.abort_request.borrow_mut().get_or_insert(error);
                 }
             }
             Report::Heartbeat(beat) => {

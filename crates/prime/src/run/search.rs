@@ -50,8 +50,7 @@ impl Run<'_> {
                 return Ok(found);
             }
             let tried = &self.journal.record().search;
-            let search = Decided::of(plan, tried).search(plan);
-            let (kind, load) = match search.next_step() {
+            let (kind, load) = match Decided::of(plan, tried).next_step(plan) {
                 SearchStep::Probe(load) => (SearchKind::Probe, load),
                 // `SearchResult::of` has handled the end.
                 SearchStep::Confirm(load) => (SearchKind::Confirm, load),
@@ -79,7 +78,10 @@ impl Run<'_> {
                 let point = self.judged_point(load, began, (status, Rule::Failed), None, agents);
                 SearchPoint::too_large(kind, point)
             }
-            None => SearchPoint::judged(kind, self.measured(kind, plan, load, agents)?, plan),
+            None => {
+                let point = self.measured(kind, plan, load, agents)?;
+                SearchPoint::judged(kind, point, &self.options.plan, plan)
+            }
         };
         self.journal.push(Line::Search(Box::new(tried)));
         if !self.options.plan.fileset.reuse {

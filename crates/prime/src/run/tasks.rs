@@ -4,7 +4,7 @@ use super::state::{MARGIN, Run};
 use super::types::Progress;
 use crate::space_used;
 use crate::stop_if::StopConditions;
-use filermark_engine::engine::CLEANUP_LIMIT_MIN;
+use filermark_engine::engine::{CLEANUP_LIMIT_MIN, CLEANUP_SILENCE_S_MAX};
 use filermark_link::agents::{AgentEvent, Agents, OrderError};
 use filermark_link::message::{Leftover, Order, Report, TaskTotals};
 use filermark_model::launch::OnLost;
@@ -40,13 +40,18 @@ impl Run<'_> {
         done.map(|_| ())
     }
 
+    /// Whether objects are removed one by one, so that a pause means a server that does not answer.
+    pub fn has_steps(&self) -> bool {
+        !self.options.plan.driver.facts().blocks
+    }
+
     /// How long the removal of the file set may take.
     pub fn cleanup_limit(&self) -> Nanos {
         self.options.plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN)
     }
 
     /// Gives an order that makes or removes files, and adds up the results. Ends it when a
-    /// condition of `guard` holds.
+    /// condition of `guard` holds, and a CLEANUP of a server that does not answer.
     pub fn order_tasks(
         &mut self,
         agents: &mut Agents,
@@ -61,6 +66,10 @@ impl Run<'_> {
         let (mut task_count, mut bytes) = (0, 0);
         let mut living = agents.living().len();
         let mut idle = IdleClock::default();
+        let is_cleanup = who
+            .first()
+            .is_some_and(|at| matches!(order(*at), Order::Cleanup));
+        let silence_max = (is_cleanup && self.has_steps()).then_some(CLEANUP_SILENCE_S_MAX);
         agents.order(who, order, limit, on_lost, &mut |now, event| match event {
             AgentEvent::Report(
                 _,
@@ -87,7 +96,8 @@ impl Run<'_> {
                     total_bytes: *total_bytes,
                 };
                 if let Some(reason) = guard.add_space(at, file_system, space) {
-                    abort_request.borrow_mut().get_or_insert(reason);
+                    let error = OrderError::Emergency { reason };
+                    abort_request.borrow_mut().get_or_insert(error);
                 }
             }
             AgentEvent::Answer(_, report) => done.add(report),
@@ -101,6 +111,10 @@ impl Run<'_> {
             AgentEvent::Tick => {
                 if let Some(seconds) = idle.tick(now) {
                     (self.options.observe)(Progress::Idle { seconds });
+                    if silence_max.is_some_and(|most| seconds >= most) {
+                        let error = OrderError::Silent { seconds };
+                        abort_request.borrow_mut().get_or_insert(error);
+                    }
                 }
             }
             _ => {}

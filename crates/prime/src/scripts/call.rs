@@ -204,11 +204,14 @@ fn end_in_time(child: &mut Child) -> ScriptStatus {
     }
 }
 
+/// How long a script may be open for writing in another process: one that was forked while it
+/// was written has it open until its own program starts, which takes long on a busy host.
+const BUSY_MAX: Duration = Duration::from_secs(20);
 /// "Exec format error", on every Unix.
 const ENOEXEC: i32 = 8;
 
 fn start(job: &ScriptCommand) -> io::Result<(Child, Streams)> {
-    let mut tries = 0;
+    let began = Instant::now();
     loop {
         let mut direct = Command::new(&job.program);
         let started = spawn(&mut direct, job);
@@ -218,9 +221,11 @@ fn start(job: &ScriptCommand) -> io::Result<(Child, Streams)> {
                 let mut shell = Command::new("/bin/sh");
                 return spawn(shell.arg(&job.program), job);
             }
-            // Another process has just written it.
-            Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && tries < 10 => {
-                tries += 1;
+            Err(e)
+                if e.kind() == io::ErrorKind::ExecutableFileBusy
+                    && began.elapsed() < BUSY_MAX
+                    && !job.signal.is_given_up() =>
+            {
                 std::thread::sleep(child::POLL);
             }
             other => return other,

@@ -58,9 +58,24 @@ fn what_a_script_prints_is_kept_in_its_order() {
     assert_eq!(ended.len(), 1, "a script that is not there is not called");
     assert_eq!(ended[0].script, "netmist_stat.sh");
     assert_eq!(ended[0].argument, "ZERO");
+    assert_eq!(ended[0].status, ScriptStatus::Exited { code: 0 });
     assert_eq!(ended[0].output, "out ZERO\nerr\nagain\n");
-    assert!(ended[0].status.is_ok());
     assert!(all.findings().is_empty());
+}
+
+#[test]
+fn a_script_that_is_still_being_written_is_started_when_it_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), Script::Stat, "#!/bin/sh\necho whole\n");
+    let path = dir.path().join(Script::Stat.file_name());
+    let writer = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+    let mut all = scripts(&dir, Nanos::from_secs(30));
+    call(&mut all, Script::Stat, "ZERO");
+    std::thread::sleep(Duration::from_millis(300));
+    drop(writer);
+    let ended = wait(&mut all);
+    assert_eq!(ended[0].status, ScriptStatus::Exited { code: 0 });
+    assert_eq!(ended[0].output, "whole\n");
 }
 
 #[test]

@@ -8,8 +8,9 @@ use filermark_link::agent_state::{AgentAction, LongTask};
 use filermark_link::frame;
 use filermark_link::message::{FreeSpace, Report, TaskTotals};
 use filermark_link::plan_password;
+use filermark_model::stall::Stalls;
 use filermark_model::stats::{Interval, ProcStats};
-use filermark_model::{Nanos, Op, PointStats};
+use filermark_model::{LoadPoint, Nanos, Op, PointStats};
 
 /// The file system of all hosts, and its size.
 const FILE_SYSTEM: &str = "null:/";
@@ -207,7 +208,8 @@ impl SimState {
                     space: Vec::new(),
                 }
             }
-            LongTask::Run { .. } => return self.run_step(at),
+            LongTask::Run { point, .. } => return self.run_step(at, *point),
+            LongTask::Cleanup if self.is_silent_in_cleanup => return None,
             LongTask::Cleanup => {
                 self.files.remove(&at);
                 cleaned(done(10))
@@ -229,7 +231,7 @@ impl SimState {
     }
 
     /// The first step begins WARMUP; the second is the end of RUN.
-    pub(super) fn run_step(&mut self, at: usize) -> Option<Report> {
+    pub(super) fn run_step(&mut self, at: usize, point: LoadPoint) -> Option<Report> {
         if !self.hosts[at].loads {
             self.hosts[at].loads = true;
             self.hosts[at].began.push(self.now);
@@ -245,7 +247,7 @@ impl SimState {
         let phases = self.hosts[at].lengths.finish();
         let run_end = self.run_end(at);
         self.hosts[at].run_ends.extend(run_end);
-        let count = 100 + self.rng.below(1000);
+        let count = self.op_count(at, point, phases.runtime);
         self.hosts[at].reported_count += count;
         let mut stats = PointStats {
             window_ns: phases.runtime.0,
@@ -275,9 +277,22 @@ impl SimState {
             warmup_ns: phases.warmup.0,
             runtime_ns: phases.runtime.0,
             run_late_ns: phases.late.0,
-            stalls: filermark_model::stall::Stalls::default(),
+            stalls: match at == 0 && self.stalled.contains(&point.number) {
+                true => stalled_for(Nanos(phases.runtime.0 / 10)),
+                false => Stalls::default(),
+            },
             reads: Vec::new(),
         })
+    }
+
+    /// The operations of a host in RUN.
+    fn op_count(&mut self, at: usize, point: LoadPoint, runtime: Nanos) -> u64 {
+        let Some(knee) = self.knee else {
+            return 100 + self.rng.below(1000);
+        };
+        let rate = (point.requested.0 as u64).min(knee);
+        let (all, hosts) = (rate * runtime.0 / 1_000_000_000, self.hosts.len() as u64);
+        all / hosts + u64::from((at as u64) < all % hosts)
     }
 
     /// Sets the length of WARMUP.
@@ -374,6 +389,15 @@ impl SimState {
             self.report(at, &Report::Second { interval });
         }
         self.hosts[at].reported_seconds = passed;
+    }
+}
+
+fn stalled_for(span: Nanos) -> Stalls {
+    Stalls {
+        gap_count: 1,
+        gap_sum_ns: span.0,
+        gap_max_ns: span.0,
+        ..Stalls::default()
     }
 }
 

@@ -4,7 +4,7 @@
 use super::board::SimBoard;
 use super::fault::Fault;
 use super::world::{FIXED_WARMUP, SimState};
-use crate::run::{RunOptions, RunOutcome, run};
+use crate::run::{Progress, RunOptions, RunOutcome, run};
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{LaunchPlan, OnLost};
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint, SearchLoad, SearchPlan};
@@ -105,6 +105,8 @@ impl Case {
         if self.searches {
             let step = self.hosts as u64;
             plan.points.clear();
+            // All simulated operations are of one kind.
+            plan.limits.mix_deviation_pcnt_max = 100.0;
             plan.search = Some(SearchPlan {
                 load: SearchLoad::Ops,
                 first: 10 * step,
@@ -133,7 +135,20 @@ impl Case {
         plan
     }
 
+    /// A second piece of the run, with new agents.
+    pub fn begin_again(&mut self, seed: u64, set: impl FnOnce(&mut SimState, usize)) {
+        let mut world = SimState::new(seed, self.hosts);
+        set(&mut world, self.hosts);
+        self.world = Rc::new(RefCell::new(world));
+        self.stop = StopFlag::new();
+    }
+
     pub fn run(&self) -> RunOutcome {
+        self.run_observed(false, &mut |_| {})
+    }
+
+    /// Runs it, or continues it.
+    pub fn run_observed(&self, goes_on: bool, observe: &mut dyn FnMut(Progress<'_>)) -> RunOutcome {
         let names = (0..self.hosts).map(|at| format!("h{at}"));
         let options = RunOptions {
             plan: self.plan(),
@@ -145,12 +160,12 @@ impl Case {
             dir: self.dir.path().into(),
             stop_command: "filermark stop".into(),
             inputs: Vec::new(),
-            goes_on: false,
+            goes_on,
             client_log_dir: None,
             heartbeat_log: None,
             reports: &[],
             stop: self.stop.clone(),
-            observe: &mut |_| {},
+            observe,
         };
         run(options, Box::new(SimBoard(self.world.clone()))).expect("a record")
     }

@@ -99,6 +99,8 @@ pub struct SimState {
     pub open_end: Option<Nanos>,
     /// An agent that follows the order to end RUN this much later; `None`: never.
     pub late_end: Option<(usize, Option<Nanos>)>,
+    /// The server does not answer while files are removed.
+    pub is_silent_in_cleanup: bool,
     /// The free share of the file system, in percent, if hosts report it. A host that does not
     /// have to watch it reports that nothing is free.
     pub free_pcnt: Option<u64>,
@@ -106,6 +108,10 @@ pub struct SimState {
     pub reports_space_once: bool,
     /// The hosts that have reported it in the present phase.
     pub(super) reported_space: BTreeSet<usize>,
+    /// The highest rate of the server, in op/s; `None`: it is random.
+    pub knee: Option<u64>,
+    /// The numbers of the load points in which the first host stalls.
+    pub stalled: BTreeSet<u32>,
     /// The longest delay of a message.
     pub(super) latency_max: Nanos,
     /// The prime is killed at this moment.
@@ -176,9 +182,12 @@ impl SimState {
             until_steady: None,
             open_end: None,
             late_end: None,
+            is_silent_in_cleanup: false,
             free_pcnt: None,
             reports_space_once: false,
             reported_space: BTreeSet::new(),
+            knee: None,
+            stalled: BTreeSet::new(),
             latency_max,
             prime_dies_at: None,
             faults: Vec::new(),

@@ -97,10 +97,8 @@ pub fn groups_chart(stats: &PointStats, fit: ChartWidth) -> Option<String> {
     let groups: Vec<(&str, Latency)> = OpGroup::ALL
         .iter()
         .map(|group| {
-            let mut all = Latency::new();
             let of_group = stats.ops.iter().filter(|o| o.op.group() == *group);
-            of_group.for_each(|o| all.merge(&o.service));
-            (group.name(), all)
+            (group.name(), of_group.map(|o| &o.service).sum::<Latency>())
         })
         .filter(|(_, latency)| latency.count() > 0)
         .collect();

@@ -207,7 +207,9 @@ fn points_invalid_only_by_limit_or_rate_take_part() {
     point.findings = vec![Finding::new(Rule::Errors, Severity::Warning, "x")];
     assert!(takes_part(plan, &point));
     // The same holds where the server paused, or the client was at its limit.
-    point.stats.as_mut().expect("measured").counters.clear();
+    let stats = point.stats.as_mut().expect("measured");
+    stats.counters.clear();
+    testing::start_late(stats);
     for rule in [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy] {
         for (severity, expected) in [(Severity::Note, true), (Severity::Warning, false)] {
             point.findings = with(&[Rule::AchievedRate]);

@@ -76,7 +76,8 @@ fn point(pair: &Pair<'_>, pairs: &[Pair<'_>], subject: &Subject) -> PointDiffere
         after: pair.standing.1.clone(),
         figures: pair.differences(spread, |kind| scatter::scatter(pairs, kind)),
         ops: sweep::ops_at(pair, subject.protocol, spread),
-        held_by_pacing: pair.is_held(),
+        held_by_pacing: pair.is_held() && !pair.is_too_short(),
+        is_too_short: pair.is_too_short(),
         standing_verdict: Judgement::NoDifferenceShown,
     }
 }

@@ -14,6 +14,8 @@ const BLOCKS: usize = 12;
 const BLOCK_SECONDS_MIN: usize = 2;
 /// Windows shorter than this have blocks of one second.
 const SHORT_SECONDS: usize = 6;
+/// Fewest blocks whose means show a scatter.
+const BLOCKS_MIN: usize = 2;
 /// The least inflation of a variance where the seconds are too few to measure it: twice
 /// the standard error.
 const INFLATION_UNKNOWN: f64 = 4.0;
@@ -52,6 +54,9 @@ pub struct Figures {
     pub service_p99: Option<Figure>,
     /// Mean response time, ns.
     pub response_mean: Option<Figure>,
+    /// RUN has too few seconds to show how they scatter: the variances are too small, and
+    /// nothing may be concluded from the figures.
+    pub is_too_short: bool,
     /// By how much the variance of means is larger than that of independent draws.
     pub(super) inflation: f64,
     /// Degrees of freedom of the block means.
@@ -86,6 +91,7 @@ impl Figures {
                 true => None,
                 false => Figure::of(response.mean_ns(), mean_variance(&response) * inflation, df),
             },
+            is_too_short: blocks.len() < BLOCKS_MIN,
             inflation,
             df,
             wakeup_mean_ns: stats.wakeup.mean_ns(),
@@ -122,7 +128,7 @@ fn block_variance(blocks: &[(f64, f64)]) -> Option<f64> {
     let total = blocks
         .iter()
         .fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
-    if blocks.len() < 2 || total.0 <= 0.0 || total.1 <= 0.0 {
+    if blocks.len() < BLOCKS_MIN || total.0 <= 0.0 || total.1 <= 0.0 {
         return None;
     }
     let mean = total.1 / total.0;
@@ -134,7 +140,7 @@ fn block_variance(blocks: &[(f64, f64)]) -> Option<f64> {
 fn rate_variance(blocks: &[(f64, f64)]) -> Option<f64> {
     let k = blocks.len() as f64;
     let total: f64 = blocks.iter().map(|b| b.0).sum();
-    if blocks.len() < 2 || total <= 0.0 {
+    if blocks.len() < BLOCKS_MIN || total <= 0.0 {
         return None;
     }
     let mean = total / k;
@@ -222,9 +228,12 @@ mod tests {
             .response
             .record_at_least(Nanos::from_secs(1));
         assert!(Figures::of(&open).response_mean.is_none());
-        // A second or none: a wide interval, and no panic.
-        let short = Figures::of(&stats(|_| (50, 1_000), 1));
-        assert_eq!(short.inflation, INFLATION_UNKNOWN);
+        // A second or none: figures without a scatter, and no panic.
+        for seconds in 0..4 {
+            let short = Figures::of(&stats(|_| (50, 1_000), seconds));
+            assert_eq!(short.is_too_short, seconds < 2, "{seconds}");
+            assert_eq!(short.inflation == INFLATION_UNKNOWN, seconds < 2);
+        }
         let mut odd = stats(|_| (50, 1_000), 3);
         odd.intervals[0].second = i64::MIN;
         odd.window_ns = u64::MAX;

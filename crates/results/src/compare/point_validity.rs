@@ -201,6 +201,9 @@ pub fn judge(points: &mut [PointDifference], pairs: &[Pair<'_>], far: f64) {
 
 /// The direction in which a point changes by its validity alone.
 fn change(point: &PointDifference) -> Judgement {
+    if point.is_too_short {
+        return Judgement::NoDifferenceShown;
+    }
     match (&point.before, &point.after) {
         (PointValidity::Valid, PointValidity::Valid) => Judgement::NoDifferenceShown,
         (PointValidity::Valid, _) => Judgement::Slower,

@@ -44,6 +44,8 @@ pub struct PointDifference {
     pub ops: Vec<OpDifference>,
     /// Whether both sides reached the requested rate, so that the rate shows no difference.
     pub held_by_pacing: bool,
+    /// RUN of a record has too few seconds to show how they scatter: it is not compared.
+    pub is_too_short: bool,
     /// The verdict where it counts on one side only.
     pub standing_verdict: Judgement,
 }
@@ -171,17 +173,23 @@ impl Pair<'_> {
         self.marks.0.is_of_clients() || self.marks.1.is_of_clients()
     }
 
+    /// Whether RUN of a record has too few seconds to show how they scatter.
+    pub fn is_too_short(&self) -> bool {
+        let mut cells = self.before.iter().chain(&self.after);
+        cells.any(|c| c.figures.is_too_short)
+    }
+
     /// Whether its figures may affect the verdict. Where it counts on neither side, the runs
     /// must be VALID: then it is above the load that the server can carry.
     pub fn is_sound(&self) -> bool {
         let counts = |s: &PointValidity| *s == PointValidity::Valid;
         let one = counts(&self.standing.0) || counts(&self.standing.1);
-        self.is_measured() && (one || !self.in_invalid_run)
+        self.is_measured() && !self.is_too_short() && (one || !self.in_invalid_run)
     }
 
-    /// Whether it counts in all records.
+    /// Whether it counts in all records, and its figures may affect the verdict.
     pub fn is_valid(&self) -> bool {
-        self.standing == (PointValidity::Valid, PointValidity::Valid)
+        self.standing == (PointValidity::Valid, PointValidity::Valid) && self.is_sound()
     }
 
     /// The achieved rates of all records; `None` if one of them has none.

@@ -4,7 +4,7 @@
 use super::difference::{Difference, ExtraUncertainty, Kind, SideEstimate, difference, mean};
 use super::points::{Cell, OpDifference, Pair};
 use super::scatter::together;
-use crate::ort;
+use crate::ort::OrtMethod;
 use filermark_model::Op;
 use filermark_model::benchmark::Protocol;
 
@@ -23,7 +23,7 @@ pub fn differences(pairs: &[Pair<'_>], spread: f64, composite: bool) -> Vec<Diff
         over(Kind::ServiceP99, &alike, spread),
         over(Kind::ResponseMean, &alike, spread),
         highest_rate(&measured, spread),
-        overall_response_time(&valid, spread, composite),
+        overall_response_time(&valid, spread, OrtMethod::of(composite)),
     ];
     rows.into_iter().flatten().collect()
 }
@@ -95,8 +95,17 @@ fn highest_rate(pairs: &[&Pair<'_>], spread: f64) -> Option<Difference> {
 
 /// The ORT of the points that count on both sides. Its uncertainty follows from its
 /// dependence on each point's mean service time.
-fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> Option<Difference> {
-    let pairs: Vec<&Pair<'_>> = pairs.to_vec();
+fn overall_response_time(
+    pairs: &[&Pair<'_>],
+    spread: f64,
+    method: OrtMethod,
+) -> Option<Difference> {
+    // One load point is no curve.
+    if pairs.len() < 2 {
+        return None;
+    }
+    let has_rates = pairs.iter().all(|p| p.requested.is_some());
+    let ort_of = |curve: &[(f64, f64)]| method.ort(curve, has_rates).filter(|ms| *ms > 0.0);
     let records = |after: bool| {
         let count = |p: &&Pair<'_>| cells(p, after).len();
         pairs.iter().map(count).min().unwrap_or(0)
@@ -105,7 +114,7 @@ fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> O
         let point = |p: &&Pair<'_>| cells(p, after).get(record)?.curve_point();
         pairs.iter().map(point).collect()
     };
-    let weights = weights(&curve(false, 0)?, composite)?;
+    let weights = weights(&curve(false, 0)?, ort_of)?;
     let weighted = |(pair, weight): (&&Pair<'_>, &f64)| {
         let (before, after) = pair.sides(Kind::ServiceMean);
         (*weight, before, after)
@@ -118,7 +127,7 @@ fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> O
     let (mut before, mut after, scatter) = together(&sides);
     for (side, is_after) in [(&mut before, false), (&mut after, true)] {
         for record in 0..records(is_after) {
-            let ms = ort_of(&curve(is_after, record)?, composite)?;
+            let ms = ort_of(&curve(is_after, record)?)?;
             *side.logs.get_mut(record)? = (ms * 1e6).ln();
         }
     }
@@ -133,25 +142,19 @@ fn cells<'a, 'b>(pair: &'a Pair<'b>, after: bool) -> &'a [Cell<'b>] {
     if after { &pair.after } else { &pair.before }
 }
 
-fn ort_of(curve: &[(f64, f64)], composite: bool) -> Option<f64> {
-    let ort = match (composite, curve) {
-        (true, [(_, only)]) => Some(*only),
-        (true, _) => ort::ort_2020(curve),
-        (false, _) => ort::ort_2008(curve),
-    };
-    ort.filter(|ms| *ms > 0.0)
-}
-
 /// By how many percent the ORT grows when one point's mean grows by one percent: they sum
 /// up to one. Points beyond the peak have none; they get a small weight to avoid a division
 /// by zero.
-fn weights(curve: &[(f64, f64)], composite: bool) -> Option<Vec<f64>> {
+fn weights(
+    curve: &[(f64, f64)],
+    ort_of: impl Fn(&[(f64, f64)]) -> Option<f64>,
+) -> Option<Vec<f64>> {
     const STEP: f64 = 1e-3;
-    let base = ort_of(curve, composite)?;
+    let base = ort_of(curve)?;
     let weight = |at: usize| {
         let mut bent = curve.to_vec();
         bent[at].1 *= 1.0 + STEP;
-        let ort = ort_of(&bent, composite)?;
+        let ort = ort_of(&bent)?;
         Some(((ort / base - 1.0) / STEP).max(1e-6))
     };
     (0..curve.len()).map(weight).collect()

@@ -1,6 +1,7 @@
 //! Comparisons of simulated and synthetic records: how often a difference is reported
 //! where there is none, and how often a real one is detected.
 
+mod no_verdict;
 mod standing;
 
 use super::*;

@@ -9,6 +9,7 @@ use super::difference::{ALPHA, Difference, Judgement, Kind};
 use super::point_validity::{self, PointValidity};
 use super::points::{OpDifference, PointDifference};
 use super::student::holm;
+use crate::text::load_points;
 use serde::Serialize;
 
 /// The share of the error rate that the figures over the sweep have.
@@ -49,7 +50,8 @@ impl Overall {
 /// Judges the differences over the sweep and at the load points. Rates that pacing held
 /// equal are no tests: they get a verdict, and no share of the error rate.
 pub fn judge(sweep: &mut [Difference], points: &mut [PointDifference], threshold_pcnt: f64) {
-    let all_held = points.iter().all(|p| p.held_by_pacing);
+    let mut compared = points.iter().filter(|p| !p.is_too_short);
+    let all_held = compared.all(|p| p.held_by_pacing);
     let free = |d: &Difference, held: bool| !(held && d.kind.is_rate());
     let (mut family, mut rest) = (Vec::new(), Vec::new());
     for difference in sweep {
@@ -142,11 +144,16 @@ pub fn overall(
     }
     reasons.extend(points.iter().flat_map(point_reasons));
     if verdict == Overall::NothingToCompare {
-        reasons.push(
-            "no load point can be compared, so there is no verdict; repeat the measurement of load points that do not count"
-                .into(),
-        );
+        let counts = |p: &PointDifference| [&p.before, &p.after] == [&PointValidity::Valid; 2];
+        let advice = match points.iter().all(counts) {
+            true => "",
+            false => "; repeat the measurement of load points that do not count",
+        };
+        reasons.push(format!(
+            "no load point can be compared, so there is no verdict{advice}"
+        ));
     }
+    reasons.extend(too_short(points));
     if verdict == Overall::NoDifferenceShown {
         reasons.extend(why_not(sweep, threshold_pcnt));
     }
@@ -194,6 +201,18 @@ fn why_not(sweep: &[Difference], threshold_pcnt: f64) -> Vec<String> {
         .collect()
 }
 
+/// The load points whose RUN is too short, in words.
+fn too_short(points: &[PointDifference]) -> Option<String> {
+    let short = points.iter().filter(|p| p.is_too_short);
+    let numbers: Vec<u32> = short.map(|p| p.number).collect();
+    (!numbers.is_empty()).then(|| {
+        format!(
+            "{}: RUN has fewer than two whole seconds, so how much its seconds scatter is not known: no verdict; measure with RUNTIME=2 or more, and for results with 30 or more",
+            load_points(&numbers, None)
+        )
+    })
+}
+
 /// Load points that do not count on both sides, in words.
 fn standings(points: &[PointDifference]) -> Vec<String> {
     let mut reasons = Vec::new();
@@ -201,6 +220,7 @@ fn standings(points: &[PointDifference]) -> Vec<String> {
         let (number, load) = (point.number, &point.load);
         let compared = match (&point.before, &point.after) {
             (PointValidity::Valid, PointValidity::Valid) => continue,
+            _ if point.is_too_short => "RUN is too short: not compared",
             (before, after) if before.has_figures() && after.has_figures() => {
                 match point.figures.is_empty() {
                     true => "it counts on neither side, and a run is INVALID: not compared",

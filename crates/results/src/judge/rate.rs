@@ -14,12 +14,9 @@ use filermark_model::stats::PointStats;
 use filermark_model::{Finding, Rule, Severity};
 use std::fmt;
 
-/// Findings, from a warning on, that explain a shortfall: limits of the clients.
-const CLIENT_CAUSES: [Rule; 2] = [Rule::Lateness, Rule::GeneratorBusy];
-/// Over UDP a call that is sent again has waited UDP_TIMEOUT_MS at least. These waits explain
-/// a shortfall if they are at least this share of the time that the procs lack, in
-/// percent. A call with two replies was not lost: the server was slow.
-const LOST_DATAGRAMS_PCNT_MIN: f64 = 10.0;
+/// Waits explain a shortfall if they are at least this share of the time that the procs lack, in
+/// percent.
+const WAITS_PCNT_MIN: f64 = 10.0;
 
 /// What explains that a load point is below its rate, other than the time that the server
 /// took for its operations.
@@ -63,11 +60,15 @@ pub(crate) fn is_missed(finding: &Finding) -> bool {
 /// The cause, other than the server's speed, of a rate below the requested one; `None` if
 /// there is none or the load point did not miss its rate.
 pub(crate) fn other_cause(plan: &RunPlan, point: &PointRecord) -> Option<ShortfallCause> {
-    let stats = point.measured()?;
     let missed = point.findings.iter().any(is_missed);
-    missed
-        .then(|| cause(plan, point.load, stats, &point.findings))
-        .flatten()
+    missed.then(|| shortfall_cause(plan, point)).flatten()
+}
+
+/// [`other_cause`] for a load point that missed its rate by a limit of the caller: a search has its
+/// own. It depends on the plan's driver, procs and rates and not on its phases, so that the
+/// plan of the run serves for the probes of a search, too.
+pub(crate) fn shortfall_cause(plan: &RunPlan, point: &PointRecord) -> Option<ShortfallCause> {
+    cause(plan, point.load, point.measured()?, &point.findings)
 }
 
 fn cause(
@@ -81,10 +82,10 @@ fn cause(
         warnings.any(|f| f.rule == *rule)
     };
     // Causes of the clients first: their effects are not the server's, whatever else happened.
-    let of_clients = CLIENT_CAUSES
-        .into_iter()
-        .find(has_finding)
-        .map(ShortfallCause::Finding);
+    let is_late = || has_finding(&Rule::Lateness) && is_explained_by_lateness(plan, load, stats);
+    let late = || is_late().then_some(ShortfallCause::Finding(Rule::Lateness));
+    let is_busy = has_finding(&Rule::GeneratorBusy);
+    let busy = is_busy.then_some(ShortfallCause::Finding(Rule::GeneratorBusy));
     let counted = || {
         let above_zero = plan.driver.counters().iter().filter_map(|counter| {
             let (rank, count) = (counter.shortfall_rank?, count(stats, counter.name));
@@ -93,7 +94,7 @@ fn cause(
         above_zero.min_by_key(|(rank, _)| *rank).map(|(_, c)| c)
     };
     let paused = || has_finding(&Rule::NoReply).then_some(ShortfallCause::Finding(Rule::NoReply));
-    of_clients
+    busy.or_else(late)
         .or_else(|| lost_datagrams(plan, load, stats))
         .or_else(counted)
         .or_else(paused)
@@ -103,16 +104,22 @@ fn count(stats: &PointStats, name: &str) -> u64 {
     stats.counters.get(name).copied().unwrap_or_default()
 }
 
+/// Whether the delays of late starts add up to enough of the time that the procs lack: a delay of
+/// a tenth of a millisecond does not explain a rate that a slow server misses.
+fn is_explained_by_lateness(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> bool {
+    let late_ns = stats.wakeup.count() as f64 * stats.wakeup.mean_ns();
+    Shortfall::of(plan, load, stats).is_some_and(|s| s.is_explained_by(late_ns, plan, load, stats))
+}
+
 /// Calls or replies that UDP lost, or that this host did not send, if they explain the
-/// shortfall.
+/// shortfall: a call that is sent again has waited UDP_TIMEOUT_MS at least. A call with two
+/// replies was not lost: the server was slow.
 fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option<ShortfallCause> {
     let resend_after = plan.driver.facts().resend_after?;
     let shortfall = Shortfall::of(plan, load, stats)?;
     let again = count(stats, RETRANSMITS).saturating_sub(count(stats, DUPLICATE_REPLIES));
     let waited_ns = again as f64 * resend_after.0 as f64;
-    let procs_ns = stats.window_ns as f64 * f64::from(plan.proc_count_at(load));
-    let missing_ns = procs_ns * (1.0 - shortfall.pcnt() / 100.0).max(0.0);
-    let explains = again > 0 && waited_ns >= LOST_DATAGRAMS_PCNT_MIN / 100.0 * missing_ns;
+    let explains = again > 0 && shortfall.is_explained_by(waited_ns, plan, load, stats);
     // Calls that were not sent are sent again, too.
     let unsent = count(stats, SEND_ERRORS);
     let name = match unsent > again / 2 {
@@ -139,6 +146,19 @@ impl Shortfall {
 
     fn pcnt(&self) -> f64 {
         percent_of(self.achieved, self.requested)
+    }
+
+    /// Whether waits of the procs, in nanoseconds of all of them, are the cause.
+    fn is_explained_by(
+        &self,
+        waited_ns: f64,
+        plan: &RunPlan,
+        load: LoadPoint,
+        stats: &PointStats,
+    ) -> bool {
+        let procs_ns = stats.window_ns as f64 * f64::from(plan.proc_count_at(load));
+        let missing_ns = procs_ns * (1.0 - self.pcnt() / 100.0).max(0.0);
+        waited_ns >= WAITS_PCNT_MIN / 100.0 * missing_ns
     }
 }
 

@@ -1,4 +1,6 @@
 use super::*;
+use rustix::fs::OFlags;
+use std::os::unix::fs::OpenOptionsExt as _;
 
 #[test]
 fn a_late_entry_is_inserted_at_its_place() {

@@ -50,7 +50,7 @@ pub enum SearchStep {
 }
 
 /// The end of a search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchEnd {
     /// The highest load that holds, confirmed; `None`: none.
     pub load: Option<u64>,

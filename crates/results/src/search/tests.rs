@@ -1,7 +1,7 @@
 //! The state machine against simulated servers.
 
 use super::machine::{Search, SearchEnd, SearchStep, TRIES_MAX, Tried};
-use super::{Decided, SearchKind, SearchPoint, SearchResult};
+use super::{Decided, SearchKind, SearchPoint, SearchResult, search_time};
 use filermark_model::plan::{SearchLoad, SearchPlan};
 use filermark_model::{Finding, Nanos, Rng, Rule, Severity};
 
@@ -213,7 +213,9 @@ fn a_percentile_with_too_few_operations_is_not_judged_and_this_is_stated() {
     let record = crate::testing::record();
     let mut point = record.points[0].clone();
     point.findings.clear();
-    let judged = |goal| SearchPoint::judged(SearchKind::Confirm, point.clone(), &goal_plan(goal));
+    let run = crate::testing::plan();
+    let judged =
+        |goal| SearchPoint::judged(SearchKind::Confirm, point.clone(), &run, &goal_plan(goal));
     let kept = judged("p50<10s, mean<10s");
     assert!(kept.held && kept.unjudged.is_none(), "{:?}", kept.reason);
     let missed = judged("p50<0.001us");
@@ -242,7 +244,162 @@ fn with_rules(plan: &SearchPlan, kind: SearchKind, load: u64, rules: &[Rule]) ->
     point.load = plan.point(1, load);
     let finding = |rule: &Rule| Finding::new(*rule, Severity::Invalid, "a reason");
     point.findings = rules.iter().map(finding).collect();
-    SearchPoint::judged(kind, point, plan)
+    SearchPoint::judged(kind, point, &crate::testing::plan(), plan)
+}
+
+/// A point of a search that achieved this share of its rate, with further findings.
+fn achieved(plan: &SearchPlan, pcnt: f64, findings: &[(Rule, Severity)]) -> SearchPoint {
+    let mut point = crate::testing::record().points[0].clone();
+    point.load = plan.point(1, 40);
+    let stats = point.stats.as_mut().expect("measured");
+    if findings.iter().any(|(rule, _)| *rule == Rule::Lateness) {
+        crate::testing::start_late(stats);
+    }
+    let rate = stats.achieved_ops_per_sec();
+    point.load.requested.0 = rate * 100.0 / pcnt;
+    let finding = |(rule, severity): &(Rule, Severity)| Finding::new(*rule, *severity, "a reason");
+    point.findings = findings.iter().map(finding).collect();
+    SearchPoint::judged(SearchKind::Probe, point, &crate::testing::plan(), plan)
+}
+
+/// The search's own limit is stricter than that of the rules: the cause is looked for there, too.
+#[test]
+fn a_missed_rate_that_the_clients_explain_shows_nothing_about_the_server() {
+    let plan = plan(4, 40);
+    let late = (Rule::Lateness, Severity::Warning);
+    let busy = (Rule::GeneratorBusy, Severity::Warning);
+    let missed = (Rule::AchievedRate, Severity::Warning);
+    let slow = (Rule::ResponseLimit, Severity::Invalid);
+    let outcome = |pcnt, findings: &[_]| {
+        let point = achieved(&plan, pcnt, findings);
+        (
+            point.held,
+            point.undecided,
+            point.reason.unwrap_or_default(),
+        )
+    };
+    let below = "96.0 % of the rate was achieved, below 98 %";
+    assert_eq!(outcome(96.0, &[]), (false, false, below.into()));
+    for (finding, rule) in [(late, "lateness"), (busy, "generator-busy")] {
+        let reason = format!("{below}; the clients are the cause: {rule}");
+        assert_eq!(outcome(96.0, &[finding]), (false, true, reason));
+    }
+    let (held, undecided, _) = outcome(90.0, &[missed, late]);
+    assert!(!held && undecided);
+    // A server or a network that loses calls is no cause of the clients.
+    let (held, undecided, _) = outcome(90.0, &[missed, (Rule::NoReply, Severity::Warning)]);
+    assert!(!held && !undecided);
+    // What is not a missed rate speaks against the server, whatever the clients did.
+    let reason = "a reason".to_owned();
+    assert_eq!(outcome(96.0, &[late, slow]), (false, false, reason));
+    // A client that was late and kept the rate.
+    assert_eq!(outcome(99.0, &[late, busy]), (true, false, String::new()));
+}
+
+/// Once a client is lost no load point counts, so the search ends with what it knows.
+#[test]
+fn a_search_ends_with_what_was_held_when_a_client_is_lost() {
+    let plan = SearchPlan {
+        achieved_pcnt_min: 0.0,
+        ..plan(4, 40)
+    };
+    let point = |load, rules: &[Rule]| with_rules(&plan, SearchKind::Probe, load, rules);
+    let lost = point(72, &[Rule::AchievedRate, Rule::ClientLost]);
+    assert!(!lost.held && !lost.undecided);
+    let slow = point(160, &[Rule::ResponseLimit]);
+    let before = [point(40, &[]), point(80, &[]), slow];
+    assert_eq!(SearchResult::of(&plan, &before), None);
+    let mut points = before.to_vec();
+    points.push(lost.clone());
+    let found = SearchResult::of(&plan, &points).expect("it has ended");
+    assert_eq!(found.lost.as_deref(), Some("a reason"));
+    assert_eq!(
+        (found.load, found.held_before, found.failed_at),
+        (None, Some(80), Some(160))
+    );
+    assert!(found.points.is_empty() && !found.gave_up);
+    assert_eq!(
+        found.text(&plan),
+        "the search ended without a result, since no load point counts after a client was lost \
+         (a reason); before that the highest load that held was 80 op/s, and 160 op/s did not \
+         hold in 1 of 1 attempt; search again with all clients"
+    );
+    assert_eq!(found.findings(&plan)[0].severity, Severity::Invalid);
+    // Whatever comes after it, as in a record of an earlier version.
+    points.push(point(40, &[]));
+    assert_eq!(
+        SearchResult::of(&plan, &points).expect("ended").held_before,
+        Some(80)
+    );
+    let first = SearchResult::of(&plan, &[lost]).expect("it has ended");
+    assert!(
+        first
+            .text(&plan)
+            .contains("before that no load had held; search again")
+    );
+}
+
+/// A run that is resumed has all clients again: the search goes on where it lost one.
+#[test]
+fn a_resumed_search_continues_before_the_loss() {
+    let plan = SearchPlan {
+        achieved_pcnt_min: 0.0,
+        ..plan(4, 40)
+    };
+    let point = |load, rules: &[Rule]| with_rules(&plan, SearchKind::Probe, load, rules);
+    let mut record = crate::testing::record();
+    record.search = vec![point(40, &[]), point(72, &[Rule::ClientLost])];
+    record.found = SearchResult::of(&plan, &record.search);
+    assert!(record.found.is_some());
+    let header = record.run.clone();
+    record.go_on(&header);
+    assert_eq!((record.search.len(), record.found.is_some()), (1, false));
+}
+
+/// `plan` states how long a search takes: no search of a steady server is outside.
+#[test]
+fn the_time_of_a_search_is_a_range_of_steady_servers() {
+    let mut run = crate::testing::plan();
+    assert_eq!(search_time(&run), None);
+    let second = |n: u64| Nanos::from_secs(n);
+    (run.phases.warmup, run.phases.runtime) = (second(100), second(300));
+    run.search = Some(SearchPlan {
+        max: 4_000,
+        ..plan(4, 40)
+    });
+    let time = search_time(&run).expect("a search");
+    let search = run.search.clone().expect("a search");
+    for limit in (4..=4_400).step_by(13) {
+        let done = self::search(&search, |load, _| knee(f64::from(limit))(load));
+        let sweep = done
+            .end
+            .load
+            .map_or(0, |load| search.sweep_points(load).len());
+        let (probes, all) = (probes(&done), done.tried.len());
+        let took = second((probes * 7 + (all - probes + sweep) * 400) as u64);
+        let points = (all + sweep) as u64;
+        assert!(
+            time.least <= took && took <= time.most,
+            "{limit}: {took:?}, {time:?}"
+        );
+        assert!(
+            (time.points_least..=time.points_most).contains(&points),
+            "{limit}"
+        );
+    }
+    assert!(time.points_most <= time.tries_max + 10);
+    // A search of one load: a probe and two full load points.
+    run.search = Some(SearchPlan {
+        max: 40,
+        first: 40,
+        sweep: false,
+        ..search
+    });
+    let one = search_time(&run).expect("a search");
+    assert!(
+        one.points_least == 3 && one.least == second(7 + 800),
+        "{one:?}"
+    );
 }
 
 /// A stalled client says nothing about the server: the load is tried again, and after three times
@@ -316,7 +473,8 @@ fn what_was_not_judged_at_the_result_is_a_warning() {
     point.findings.clear();
     point.load = plan.point(1, 40);
     let tries = [SearchKind::Probe, SearchKind::Confirm, SearchKind::Confirm];
-    let tries = tries.map(|kind| SearchPoint::judged(kind, point.clone(), &plan));
+    let run = crate::testing::plan();
+    let tries = tries.map(|kind| SearchPoint::judged(kind, point.clone(), &run, &plan));
     let found = SearchResult::of(&plan, &tries).expect("it has ended");
     assert_eq!(found.load, Some(40));
     let findings = found.findings(&plan);

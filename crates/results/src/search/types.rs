@@ -1,8 +1,9 @@
 //! The load points of a search in the record, and what was found.
 
-use super::machine::{Search, SearchStep, TRIES_MAX, Tried};
+use super::machine::{Search, SearchEnd, SearchStep, TRIES_MAX, Tried};
 use crate::record::PointRecord;
 use filermark_model::plan::{LoadPoint, SearchLoad, SearchPlan};
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
 use serde::{Deserialize, Serialize};
@@ -34,8 +35,8 @@ pub struct SearchPoint {
     pub kind: SearchKind,
     /// Whether the load held.
     pub held: bool,
-    /// Whether it shows nothing about the server: a client stalled or began late. The load is tried
-    /// again.
+    /// Whether it shows nothing about the server: a client stalled, began late, or was the
+    /// reason for a missed rate. The load is tried again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undecided: bool,
     /// Why it did not.
@@ -65,6 +66,12 @@ impl SearchPoint {
         }
     }
 
+    /// The finding about a client that was lost: no later load point can count.
+    pub fn lost_client(&self) -> Option<&Finding> {
+        let mut findings = self.point.findings.iter();
+        findings.find(|f| f.invalidates() && f.rule == Rule::ClientLost)
+    }
+
     /// The achieved rate in op/s; 0: it was not measured.
     pub fn achieved(&self) -> f64 {
         let stats = self.point.measured();
@@ -84,14 +91,20 @@ pub struct Decided {
     pub given_up: Vec<u64>,
     /// The other undecided load points.
     pub left_out_count: usize,
+    /// A client was lost, and the search has ended: the message about it.
+    pub lost: Option<String>,
 }
 
 impl Decided {
-    /// Of load points in their order.
+    /// Of load points in their order, up to the first one in which a client was lost.
     pub fn of(plan: &SearchPlan, points: &[SearchPoint]) -> Self {
         let mut decided = Self::default();
         let mut undecided = 0;
         for point in points {
+            if let Some(finding) = point.lost_client() {
+                decided.lost = Some(one_line(&finding.message));
+                break;
+            }
             undecided = if point.undecided { undecided + 1 } else { 0 };
             if point.undecided && undecided < UNDECIDED_MAX {
                 decided.left_out_count += 1;
@@ -107,11 +120,33 @@ impl Decided {
         decided
     }
 
-    /// The search after them.
-    pub fn search(&self, plan: &SearchPlan) -> Search {
+    /// What comes next.
+    pub fn next_step(&self, plan: &SearchPlan) -> SearchStep {
+        match self.lost {
+            Some(_) => SearchStep::End(SearchEnd::default()),
+            None => self.search(plan).next_step(),
+        }
+    }
+
+    fn search(&self, plan: &SearchPlan) -> Search {
         let mut search = Search::after(plan, self.tried.iter().copied());
         search.spend(self.left_out_count);
         search
+    }
+
+    /// The highest load that held in most of its tries, and the lowest one above it that did
+    /// not hold.
+    fn bounds(&self) -> (Option<u64>, Option<u64>) {
+        let has_held = |load: u64| {
+            let held = self.at(load).filter(|tried| tried.held).count();
+            2 * held > self.at(load).count()
+        };
+        let (held, failed): (Vec<u64>, Vec<u64>) = (self.tried.iter())
+            .map(|tried| tried.load)
+            .partition(|load| has_held(*load));
+        let highest = held.into_iter().max();
+        let above = failed.into_iter().filter(|load| Some(*load) > highest);
+        (highest, above.min())
     }
 
     fn at(&self, load: u64) -> impl Iterator<Item = &Tried> {
@@ -147,6 +182,12 @@ pub struct SearchResult {
     /// Whether it ended because it had tried the most loads that it may try.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gave_up: bool,
+    /// The search ended because a client was lost: the message about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+    /// The highest load that had held before that; `None`: none had, or no client was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_before: Option<u64>,
     /// Which terms of the goal were not judged in a full load point at this load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unjudged: Option<String>,
@@ -171,10 +212,13 @@ impl SearchResult {
     /// The result of a search that has ended; `None`: it has not.
     pub fn of(plan: &SearchPlan, points: &[SearchPoint]) -> Option<Self> {
         let decided = Decided::of(plan, points);
-        let search = decided.search(plan);
-        let SearchStep::End(end) = search.next_step() else {
+        let SearchStep::End(mut end) = decided.next_step(plan) else {
             return None;
         };
+        let mut held_before = None;
+        if decided.lost.is_some() {
+            (held_before, end.failed_at) = decided.bounds();
+        }
         let at = |load: u64| points.iter().filter(move |p| p.load(plan) == load);
         let full = |load| at(load).filter(|p| p.kind == SearchKind::Confirm);
         let count = |points: usize| u32::try_from(points).unwrap_or(u32::MAX);
@@ -203,12 +247,14 @@ impl SearchResult {
                     .count(),
             ),
             gave_up: end.gave_up,
+            lost: decided.lost.clone(),
+            held_before,
             unjudged: end
                 .load
                 .and_then(|load| held(load).find_map(|p| p.unjudged.clone())),
             undecided_count: count(points.iter().filter(|p| p.undecided).count()),
             undecided_loads: decided.given_up.clone(),
-            changes: search.changes().to_vec(),
+            changes: decided.search(plan).changes().to_vec(),
             points: end
                 .load
                 .map_or_else(Vec::new, |load| plan.sweep_points(load)),
@@ -222,6 +268,9 @@ impl SearchResult {
             None => String::new(),
         };
         let probes = counted(u64::from(self.probe_count), "probe");
+        if let Some(lost) = &self.lost {
+            return self.text_of_loss(lost, plan);
+        }
         let above = match self.failed_at {
             Some(load) => format!(
                 "{} did not hold in {} of {}; so the highest load is between {} and {}",
@@ -256,6 +305,26 @@ impl SearchResult {
         }
     }
 
+    /// The result of a search that ended because a client was lost.
+    fn text_of_loss(&self, lost: &str, plan: &SearchPlan) -> String {
+        let before = match self.held_before {
+            Some(load) => format!("the highest load that held was {}", plan.shown(load)),
+            None => "no load had held".to_owned(),
+        };
+        let failed = self.failed_at.map_or_else(String::new, |load| {
+            let (count, of) = (self.failed_count, u64::from(self.failed_of));
+            format!(
+                ", and {} did not hold in {count} of {}",
+                plan.shown(load),
+                counted(of, "attempt")
+            )
+        });
+        format!(
+            "the search ended without a result, since no load point counts after a client was \
+             lost ({lost}); before that {before}{failed}; search again with all clients"
+        )
+    }
+
     /// The findings about the run: the result, and each contradiction.
     pub fn findings(&self, plan: &SearchPlan) -> Vec<Finding> {
         let severity = match self.load {
@@ -285,8 +354,9 @@ impl SearchResult {
         }
         let count = counted(u64::from(self.undecided_count), "load point");
         let text = format!(
-            "{count} of the search showed nothing about the server, since a client stalled \
-             or began late; a load is tried {UNDECIDED_MAX} times in a row at most"
+            "{count} of the search showed nothing about the server, since a client stalled, \
+             began late or was the reason for a missed rate; a load is tried {UNDECIDED_MAX} \
+             times in a row at most"
         );
         let again = Finding::new(Rule::Search, Severity::Note, text);
         let given_up = self.undecided_loads.iter().map(|load| {

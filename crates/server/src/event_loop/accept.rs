@@ -3,6 +3,7 @@
 use super::{FIRST_LISTENER, Incoming, WAKE, system};
 use crate::options::ServerError;
 use crate::protocol::{Peer, Session};
+use crate::sys;
 use filermark_net::{Interest, Reactor, Waker};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
@@ -19,12 +20,16 @@ const PAUSE_NS: u64 = 100_000_000;
 /// Opens a listening socket. IPv6 addresses take IPv6 only, so that both can have one port.
 pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, ServerError> {
     let open = || {
-        let kind = Type::STREAM.nonblocking().cloexec();
-        let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
+        let socket = Socket::new(
+            Domain::for_address(address),
+            Type::STREAM,
+            Some(Protocol::TCP),
+        )?;
+        socket.set_nonblocking(true)?;
         if address.is_ipv6() {
             socket.set_only_v6(true)?;
         }
-        socket.set_reuse_address(true)?;
+        sys::reuse_address(&socket)?;
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
         Ok(TcpListener::from(socket))

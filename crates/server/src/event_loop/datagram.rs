@@ -7,10 +7,10 @@
 //! the routing table.
 
 use super::timers::Target;
-use super::{EventLoop, INPUT, now_ns};
+use super::{EventLoop, INPUT};
 use crate::protocol::{MAX_DATAGRAM, Peer, RECORD_MARK, ReplyAction, Session};
-use filermark_net::{Interest, Reactor};
-use rustix::net::sockopt;
+use crate::sys::{self, now_ns};
+use filermark_net::{BufferSizes, Interest, Reactor, raise_buffers};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -21,6 +21,11 @@ use std::sync::Arc;
 const TURN: usize = 64;
 /// Bytes of the socket's buffers, as far as the system allows: a burst of large WRITEs from many clients.
 const BUFFER: usize = 8 << 20;
+/// The receive buffer as Linux counts it: twice what is asked for.
+const RECEIVE_BUFFER: BufferSizes = BufferSizes {
+    receive: 2 * BUFFER,
+    send: 0,
+};
 /// Replies that may wait, for their time or for the socket, before it is read no further.
 const MAX_WAITING: usize = 65_536;
 /// And how many bytes of them.
@@ -28,19 +33,22 @@ const MAX_WAITING_BYTES: usize = 64 << 20;
 
 /// Opens a socket for datagrams; several may have one address.
 pub(crate) fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
-    let kind = Type::DGRAM.nonblocking().cloexec();
-    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
+    socket.set_nonblocking(true)?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    socket.set_reuse_port(true)?;
-    // Beyond the system's limit if we may, else as far as it goes; a small buffer works too.
-    if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER).is_err() {
-        let _ = socket.set_recv_buffer_size(BUFFER);
-    }
+    sys::share_address(&socket)?;
     let _ = socket.set_send_buffer_size(BUFFER);
     socket.bind(&address.into())?;
-    Ok(socket.into())
+    let socket = UdpSocket::from(socket);
+    // Beyond the system's limit if we may, else as far as it goes; a small buffer works too.
+    let _ = raise_buffers(&socket, RECEIVE_BUFFER);
+    Ok(socket)
 }
 
 /// One socket.

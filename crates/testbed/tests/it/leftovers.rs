@@ -4,6 +4,8 @@ use filermark_testbed::{
     Capture, Faulty, FaultyOptions, Fsal, Ganesha, Hosts, Kdc, KernelServer, Mounts, Samba,
     SambaOptions, Sandbox, ServerOptions, Slurm, available,
 };
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -113,8 +115,7 @@ fn busy_slurm(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Slurm> {
 }
 
 /// Processes in these network namespaces. Every process of a sandbox is in its
-/// network, or in that of a host in it; a namespace without processes does not exist
-/// any more, since there is no other reference to it (a mount, a descriptor).
+/// network, or in that of a host in it.
 fn processes_in(networks: &[u64]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("list /proc").flatten() {
@@ -125,6 +126,24 @@ fn processes_in(networks: &[u64]) -> Vec<String> {
         }
     }
     found
+}
+
+/// References to these network namespaces. As long as they are there, no other namespace gets
+/// one of the numbers, as those of tests that run at the same time would.
+fn hold(networks: &[u64]) -> Vec<File> {
+    let mut held: BTreeMap<u64, File> = BTreeMap::new();
+    for entry in std::fs::read_dir("/proc").expect("list /proc").flatten() {
+        let path = entry.path().join("ns/net");
+        let id = std::fs::metadata(&path).map_or(0, |namespace| namespace.ino());
+        if networks.contains(&id)
+            && let Ok(file) = File::open(&path)
+            && file.metadata().is_ok_and(|opened| opened.ino() == id)
+        {
+            held.insert(id, file);
+        }
+    }
+    assert_eq!(held.len(), networks.len(), "a namespace has no process");
+    held.into_values().collect()
 }
 
 /// Asserts that nothing is left of a sandbox within `limit`.
@@ -153,6 +172,7 @@ fn nothing_is_left_after_a_drop() {
         return;
     };
     let networks = all.hosts.network_ids().expect("networks");
+    let _held = hold(&networks);
     let dir = all.sandbox.dir().to_owned();
     let mounts_dir = all.mounts_dir();
     assert!(mounts_dir.exists());
@@ -174,10 +194,11 @@ fn nothing_is_left_after_a_panic() {
             return;
         };
         let networks = all.hosts.network_ids().expect("networks");
-        seen = Some((networks, all.sandbox.dir().to_owned()));
+        let held = hold(&networks);
+        seen = Some((networks, held, all.sandbox.dir().to_owned()));
         panic!("this panic is part of the test");
     }));
-    let Some((networks, dir)) = seen else {
+    let Some((networks, _held, dir)) = seen else {
         return;
     };
     assert!(outcome.is_err());
@@ -213,6 +234,7 @@ fn nothing_is_left_after_sigkill() {
     };
     let networks = networks.split(',').map(|id| id.parse().expect("a number"));
     let (networks, dir) = (networks.collect::<Vec<u64>>(), PathBuf::from(dir));
+    let _held = hold(&networks);
     let mounts_dir = Path::new(mounts_dir);
     assert!(processes_in(&networks).len() >= 30 && dir.exists() && mounts_dir.exists());
     child.kill().expect("kill it");

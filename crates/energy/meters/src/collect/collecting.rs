@@ -392,10 +392,7 @@ fn head(setup: &Setup, version: &str, clock: &dyn Clock) -> Head {
         program: "filermark".into(),
         version: version.into(),
         started: clock.now(),
-        host: rustix::system::uname()
-            .nodename()
-            .to_string_lossy()
-            .into_owned(),
+        host: filermark_system::host_name(),
         notice: filermark_model::NOT_A_SPEC_RESULT.into(),
         lab,
     }

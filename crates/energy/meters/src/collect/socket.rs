@@ -1,7 +1,7 @@
 //! The socket of a collector of sFlow.
 
 use super::CollectError;
-use rustix::net::sockopt;
+use filermark_net::{BufferSizes, raise_buffers};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -9,7 +9,11 @@ use std::time::Duration;
 
 /// Requested receive buffer in bytes: enough for 0.1 s of 100000 datagrams of counters a
 /// second. The kernel may give less.
-const RECEIVE_BUFFER: usize = 32 << 20;
+const RECEIVE_BUFFER: BufferSizes = BufferSizes {
+    // Linux counts twice what is asked for.
+    receive: 2 * (32 << 20),
+    send: 0,
+};
 /// How long a receive call waits for a datagram.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -40,11 +44,10 @@ fn open(address: SocketAddr) -> io::Result<UdpSocket> {
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
-    // Beyond the limit of the system where that is allowed; up to it otherwise.
-    if sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).is_err() {
-        let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER);
-    }
     socket.bind(&address.into())?;
     socket.set_read_timeout(Some(POLL_INTERVAL))?;
-    Ok(socket.into())
+    let socket = UdpSocket::from(socket);
+    // Beyond the limit of the system where that is allowed; up to it otherwise.
+    let _ = raise_buffers(&socket, RECEIVE_BUFFER);
+    Ok(socket)
 }

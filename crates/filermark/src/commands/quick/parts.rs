@@ -7,6 +7,14 @@ use std::fmt::Write as _;
 /// The smallest file set of a proc on a directory, in MiB: two buckets with a file of 1 MiB.
 pub const PROC_MIB_MIN: u64 = 2;
 
+/// The size of the files of the metadata part over NFS or SMB, in KiB.
+const METADATA_FILE_KIB: u64 = 64;
+/// Files of each bucket of the classical mix on a directory, at most; their size in KiB; and the
+/// buckets and directories of a proc, which have so many each.
+const MIX_FILES_MAX: u64 = 20;
+const MIX_FILE_KIB: u64 = 24;
+const MIX_BUCKETS: u64 = 12;
+
 /// One part: a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -67,12 +75,27 @@ impl Part {
         }
     }
 
+    /// Directories, files and symbolic links of each proc over NFS or SMB: few, so that slow targets
+    /// make them in seconds.
+    fn object_counts(self, target: &Target) -> impl Iterator<Item = (&'static str, u32)> {
+        let (dirs, files, links) = match self {
+            Self::Metadata => (5, 40, 5),
+            Self::Random | Self::Sequential => (1, 1, 1),
+            Self::Mix | Self::Own => (10, 30, 5),
+        };
+        let links = matches!(target, Target::Nfs(_)).then_some(("SYMLINK_COUNT", links));
+        [("DIR_COUNT", dirs), ("FILE_COUNT", files)]
+            .into_iter()
+            .chain(links)
+    }
+
     /// The sizes of transfers over NFS or SMB, in KiB; `None`: those of the benchmark.
     const fn transfer_kib(self) -> Option<u32> {
         match self {
-            Self::Random => Some(4),
+            // Metadata has no transfers; they must fit its files.
+            Self::Random | Self::Metadata => Some(4),
             Self::Sequential => Some(1024),
-            Self::Metadata | Self::Mix | Self::Own => None,
+            Self::Mix | Self::Own => None,
         }
     }
 }
@@ -149,6 +172,12 @@ pub fn files(part: Part, target: &Target, setup: &PartSetup<'_>, base: &str) -> 
             set("PROCS", &setup.procs.to_string());
             set("LOAD", "max");
             set("FILESET_MB", &setup.mib.to_string());
+            // Nothing is appended: at full speed there is no limit to the growth.
+            set("ACCESS_PCNT", "100");
+            set("APPEND_PCNT", "0");
+            for (name, count) in part.object_counts(target) {
+                set(name, &count.to_string());
+            }
             if let Some(port) = setup.mount_port {
                 set("MOUNT_PORT", &port.to_string());
             }
@@ -161,6 +190,11 @@ pub fn files(part: Part, target: &Target, setup: &PartSetup<'_>, base: &str) -> 
                 let name = format!("{base}-{}.sizes", part.name());
                 set("BLOCK_FILE", &name);
                 others.push((name, format!("read {kib} 100%\nwrite {kib} 100%\n")));
+                let file_kib = match part {
+                    Part::Metadata => METADATA_FILE_KIB,
+                    _ => file_kib(setup),
+                };
+                set("FILE_SIZE", &format!("{file_kib}k"));
             }
             if let Target::Smb {
                 user: Some(user), ..
@@ -173,7 +207,9 @@ pub fn files(part: Part, target: &Target, setup: &PartSetup<'_>, base: &str) -> 
     let (warmup, run) = setup.seconds;
     set("WARMUP_TIME", &format!("{warmup:.1}"));
     set("RUNTIME", &format!("{run:.1}"));
-    set("STOP_IF", "p99>5s for 10s, errors>50%, free<5%");
+    // Of the free space quick takes 5 % at most, however full the file system is.
+    set("SPACE_RESERVE", "0");
+    set("STOP_IF", "p99>5s for 10s, errors>50%, free<1%");
     // The classical limits are those of a requested rate.
     set("RESPONSE_LIMIT_MS", "0");
     for (name, value) in setup.options {
@@ -190,6 +226,20 @@ fn quoted(value: &str) -> String {
         (false, false) => format!("'{value}'"),
         (false, true) => format!("\"{value}\""),
     }
+}
+
+/// The size of the files of the parts with transfers of one size, in KiB: two for each proc (on a
+/// directory one in each of the two buckets that have data), whole MiB: a transfer of 1 MiB at the
+/// end of a file would be shorter otherwise.
+fn file_kib(setup: &PartSetup<'_>) -> u64 {
+    (setup.mib / u64::from(setup.procs.max(1)) / 2).max(1) << 10
+}
+
+/// The files of each bucket of the classical mix on a directory, so that they fit the share of a
+/// proc.
+fn mix_files(setup: &PartSetup<'_>) -> u64 {
+    let proc_kib = (setup.mib << 10) / u64::from(setup.procs.max(1));
+    (proc_kib / (MIX_FILE_KIB * MIX_BUCKETS)).clamp(1, MIX_FILES_MAX)
 }
 
 fn benchmark_name(part: Part) -> String {
@@ -235,12 +285,10 @@ fn definition(part: Part, setup: &PartSetup<'_>) -> String {
         Part::Mix => "METADATA",
         _ => &name,
     };
-    // Two buckets have data, of as many files as directories.
-    let kib = (setup.mib << 10) / u64::from(setup.procs) / 2;
     let (dirs, files, kib) = match part {
         Part::Metadata => (5, 20, 4),
-        Part::Random | Part::Sequential => (1, 1, kib.max(1024)),
-        Part::Mix | Part::Own => (2, 20, 24),
+        Part::Random | Part::Sequential => (1, 1, file_kib(setup)),
+        Part::Mix | Part::Own => (2, mix_files(setup), MIX_FILE_KIB),
     };
     let _ = write!(
         text,
@@ -264,6 +312,24 @@ mod tests {
             mount_port: None,
             seconds: (1.0, 5.0),
             options: &[],
+        }
+    }
+
+    /// Also where the procs and the free space share no power of two.
+    #[test]
+    fn files_are_whole_mib() {
+        for (procs, mib, kib) in [
+            (4, 64, 8192),
+            (3, 256, 42 << 10),
+            (4, 240, 30 << 10),
+            (9, 16, 1024),
+        ] {
+            let setup = PartSetup {
+                procs,
+                mib,
+                ..setup()
+            };
+            assert_eq!(file_kib(&setup), kib, "{procs} procs, {mib} MiB");
         }
     }
 

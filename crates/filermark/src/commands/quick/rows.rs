@@ -4,10 +4,11 @@ use super::parts::Part;
 use super::target::Target;
 use crate::cli::OutputArgs;
 use crate::stdout;
-use filermark_model::Rule;
+use filermark_model::stats::PointStats;
+use filermark_model::{Rule, RunPlan};
 use filermark_prime::RunOutcome;
 use filermark_report::{rate, wrapped};
-use filermark_results::figures::Throughput;
+use filermark_results::figures::{Planned, Throughput};
 use filermark_results::record::PointRecord;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -19,6 +20,9 @@ const WIDTH_MAX: usize = 80;
 /// Operations from which on a percentile is stated: ten above it.
 const P99_COUNT: u64 = 1_000;
 const P999_COUNT: u64 = 10_000;
+/// The share of the procs' time in operations, in percent, below which this host is named as what
+/// limits the rate.
+const SERVICE_PCNT_MIN: f64 = 50.0;
 
 /// One part.
 #[derive(Clone, Debug, Serialize)]
@@ -56,6 +60,10 @@ pub struct Figures {
     op_count: u64,
     error_count: u64,
     seconds: f64,
+    /// Share of the procs' time that operations took; the rest is this host's own work. Not known
+    /// where operations failed or were not answered, or where a rate was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_pcnt: Option<f64>,
     /// Share of the bytes read that came out of this host's memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     cached_pcnt: Option<f64>,
@@ -65,7 +73,13 @@ impl Row {
     /// Of the run of a part.
     pub fn of(part: Part, outcome: &RunOutcome) -> Self {
         let point = outcome.record.points.first();
-        let figures = point.and_then(Figures::of);
+        let plan = &outcome.record.run.plan;
+        let mut figures = point.and_then(Figures::of);
+        if let (Some(point), Some(figures)) = (point, &mut figures)
+            && is_busy_throughout(plan, point)
+        {
+            figures.service_pcnt = point.measured().map(service_pcnt);
+        }
         let is_cached = |p: &PointRecord| p.findings.iter().any(|f| f.rule == Rule::ClientCache);
         let verdict = match point {
             Some(point) if point.is_valid() && is_cached(point) => "cached",
@@ -128,9 +142,26 @@ impl Figures {
             op_count: stats.success_count(),
             error_count: stats.error_count(),
             seconds: stats.window_ns as f64 / 1e9,
+            service_pcnt: None,
             cached_pcnt: cached_pcnt(point),
         })
     }
+}
+
+/// Whether each proc began its next operation as soon as it could, and all were answered.
+fn is_busy_throughout(plan: &RunPlan, point: &PointRecord) -> bool {
+    let is_silent = point.findings.iter().any(|f| f.rule == Rule::NoReply);
+    let has_errors = point.measured().is_some_and(|s| s.error_count() > 0);
+    let has_rate = Planned::of(plan, point.load).requested.is_some();
+    !is_silent && !has_errors && !has_rate
+}
+
+/// The share of the time of the procs that their operations took, in percent.
+fn service_pcnt(stats: &PointStats) -> f64 {
+    let service = stats.service();
+    let procs_ns = stats.window_ns as f64 * stats.procs.len() as f64;
+    let share = service.count() as f64 * service.mean_ns() / procs_ns.max(1.0);
+    (100.0 * share).min(100.0)
 }
 
 /// The share of the bytes read that this host's memory answered, where it is known.
@@ -214,13 +245,37 @@ fn table(target: &Target, rows: &[Row], verdict: &str) -> String {
             text.push('\n');
         }
     }
-    let notice = filermark_model::NOT_A_SPEC_RESULT;
+    let notice = filermark_model::NOT_A_SPEC_RESULT.to_owned();
     let width = stdout::width().min(WIDTH_MAX);
-    for sentence in [sentence(target, rows, verdict), SHORT, notice] {
-        text.push_str(&wrapped(sentence, width, 2));
+    let first = sentence(target, rows, verdict).to_owned();
+    let sentences = [
+        Some(first),
+        own_work(rows),
+        Some(SHORT.to_owned()),
+        Some(notice),
+    ];
+    for sentence in sentences.into_iter().flatten() {
+        text.push_str(&wrapped(&sentence, width, 2));
         text.push('\n');
     }
     text
+}
+
+/// Names the parts in which this host's own work took most of the time.
+fn own_work(rows: &[Row]) -> Option<String> {
+    let limited = |row: &&Row| {
+        let figures = row.figures.as_ref();
+        let share = figures.and_then(|f| f.service_pcnt);
+        share.is_some_and(|pcnt| pcnt < SERVICE_PCNT_MIN)
+    };
+    let limited: Vec<_> = rows.iter().filter(limited).map(|row| row.title).collect();
+    (!limited.is_empty()).then(|| {
+        format!(
+            "This host's own work took more time than the operations in: {}. The target may \
+             hold more there.",
+            limited.join("; ")
+        )
+    })
 }
 
 /// What the figures say.

@@ -1,4 +1,4 @@
-//! What `quick` chooses, and which choices of the user it takes: sizes, procs, lengths, parameters.
+//! What `quick` chooses, and which choices of the user it takes: sizes, procs, parameters.
 
 use super::parts::PROC_MIB_MIN;
 use super::target::Target;
@@ -8,17 +8,13 @@ use filermark_config::{Parameter, Sources};
 use filermark_model::Bytes;
 use std::path::Path;
 
-/// The file set of the first part over NFS or SMB, where free space is not known yet, in MiB.
-const FIRST_MIB: u64 = 16;
+/// The file set of the first part over NFS or SMB, where free space is not known yet, and the
+/// smallest one, in MiB.
+pub const FIRST_MIB: u64 = 16;
 /// The largest file set of a part, in MiB.
 pub const MIB_MAX: u64 = 256;
 /// The share of the free space that a file set may take.
 pub const FREE_SHARE: u64 = 20;
-/// The shortest RUN, in seconds.
-const RUN_S_MIN: f64 = 1.0;
-/// The shares of WARMUP and RUN in the time of a part; making and removing files has the rest.
-const WARMUP_SHARE: f64 = 0.1;
-const RUN_SHARE: f64 = 0.6;
 
 /// Parameters that say what a part does: the program sets them.
 const SET_BY_PART: [&str; 14] = [
@@ -72,6 +68,21 @@ pub fn options_of(args: &QuickArgs) -> Result<Vec<(String, String)>, CommandErro
     Ok(options)
 }
 
+/// Refuses an SMB share without a user, in the words of this command.
+pub fn refuse_no_user(target: &Target, options: &[(String, String)]) -> Result<(), CommandError> {
+    let names_user = |(name, _): &(String, String)| name == "USERNAME" || name == "SMB_AUTH";
+    let Target::Smb { share, user: None } = target else {
+        return Ok(());
+    };
+    if options.iter().any(names_user) {
+        return Ok(());
+    }
+    Err(CommandError::Usage(vec![format!(
+        "{share}: no user is given; write smb://USER@host/share, or add -o USERNAME=USER; the \
+         password comes from FILERMARK_PASSWORD or -o PASSWORD_FILE=FILE"
+    )]))
+}
+
 /// The largest file set of a part, in MiB.
 pub fn largest_mib(target: &Target, free_bytes: Option<u64>) -> Result<u64, CommandError> {
     let Some(free) = free_bytes else {
@@ -100,37 +111,4 @@ pub fn refuse_many_procs(procs: u32, mib: u64) -> Result<u32, CommandError> {
          space): lower --procs to {most} or less, or use `filermark run`",
         Bytes((u64::from(procs) * PROC_MIB_MIN) << 20),
     )]))
-}
-
-/// Lengths of WARMUP and RUN, in seconds, of a part that has `slot` seconds in all and `left` after
-/// its other phases. They are the same in each run of a command, so that runs can be compared, but
-/// where the other phases take more than their share: then they are halved until they fit.
-pub fn lengths(slot: f64, left: f64) -> (f64, f64) {
-    let round = |seconds: f64| (seconds * 10.0).round() / 10.0;
-    let mut share = 1.0;
-    loop {
-        let warmup = round((slot * WARMUP_SHARE * share).clamp(0.2, 2.0));
-        let run = round((slot * RUN_SHARE * share).max(RUN_S_MIN));
-        if warmup + run <= left || run <= RUN_S_MIN {
-            return (warmup, run);
-        }
-        share /= 2.0;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The lengths do not depend on how long the other phases take, while there is space.
-    #[test]
-    fn lengths_are_the_same_while_they_fit() {
-        for left in [10.6, 11.0, 14.9] {
-            assert_eq!(lengths(15.0, left), (1.5, 9.0), "{left}");
-        }
-        assert_eq!(lengths(15.0, 6.0), (0.8, 4.5));
-        assert_eq!(lengths(15.0, -3.0), (0.2, 1.0));
-        assert_eq!(lengths(1.0, 0.0), (0.2, 1.0));
-        assert_eq!(lengths(21_600.0, 21_000.0), (2.0, 12_960.0));
-    }
 }

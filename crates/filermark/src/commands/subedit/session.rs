@@ -118,7 +118,7 @@ pub fn session(document: Document, store: Store, output: &Path) -> CommandResult
         AutosaveOffer::NoAnswer => return Ok(ExitCode::FAILURE),
     };
     let first = lock(&shared).editor.begin();
-    stdout::print(&first.output);
+    stdout::print_folded(&first.output);
     Ok(converse(&shared, &store, &mut keyboard, begun))
 }
 
@@ -163,7 +163,7 @@ fn converse(
 
 /// Prints the editor's output, and saves if requested.
 fn carry_out(state: &mut Shared, store: &Store, turn: EditorStep) -> EditorRequest {
-    stdout::print(&turn.output);
+    stdout::print_folded(&turn.output);
     let EditorRequest::Save(name) = turn.request else {
         return turn.request;
     };
@@ -175,7 +175,7 @@ fn carry_out(state: &mut Shared, store: &Store, turn: EditorStep) -> EditorReque
         }
         Err(why) => state.editor.not_saved(&why),
     };
-    stdout::print(&turn.output);
+    stdout::print_folded(&turn.output);
     turn.request
 }
 

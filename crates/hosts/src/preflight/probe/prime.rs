@@ -3,7 +3,6 @@
 use filermark_link::facts::{FirewallFacts, LimitFacts};
 use filermark_link::own_host::{firewall, system};
 use filermark_model::launch::{LaunchPlan, LauncherKind};
-use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 use std::path::{Path, PathBuf};
 
 /// The facts.
@@ -59,16 +58,11 @@ fn result_dir(dir: &Path) -> ResultDir {
     let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let nearest = whole.ancestors().find(|d| d.exists());
     let nearest = nearest.unwrap_or(Path::new("/")).to_owned();
-    let rights = Access::WRITE_OK | Access::EXEC_OK;
     let unwritable = match nearest.is_dir() {
-        true => accessat(CWD, &nearest, rights, AtFlags::EACCESS)
-            .err()
-            .map(|e| e.to_string()),
+        true => filermark_system::unwritable(&nearest),
         false => Some("it is not a directory".into()),
     };
-    let free_bytes = statvfs(&nearest)
-        .ok()
-        .map(|s| s.f_bavail.saturating_mul(s.f_frsize));
+    let free_bytes = filermark_system::free_bytes(&nearest).ok();
     ResultDir {
         path: dir.to_owned(),
         nearest,

@@ -139,6 +139,14 @@ impl Default for NfsPlan {
 }
 
 impl NfsPlan {
+    /// The port of NFS, or of the portmapper that knows it, if it is not the standard one.
+    fn own_port(&self) -> Option<u16> {
+        match self.nfs_port {
+            Some(port) => Some(port).filter(|port| *port != driver::NFS_PORT),
+            None => Some(self.portmap_port).filter(|port| *port != PORTMAP_PORT),
+        }
+    }
+
     /// What plans have that were written before there was UDP: the 1.1 s that kernel
     /// clients begin with (nfs(5), `timeo`).
     pub const fn udp_timeout_ms_default() -> u32 {

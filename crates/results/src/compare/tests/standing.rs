@@ -4,7 +4,7 @@
 use super::super::*;
 use super::{base, compared, group, runs};
 use crate::record::PointStatus;
-use crate::testing::compare::Simulated;
+use crate::testing::{self, compare::Simulated};
 use filermark_model::{Finding, Nanos, Rule, Severity};
 
 fn both_ways(good: &RunRecord, bad: &RunRecord) -> (Against, Against) {
@@ -293,7 +293,11 @@ fn a_rate_that_another_cause_explains_is_no_figure() {
         let mut record = invalid(&good, points, Rule::AchievedRate);
         for point in points {
             let point = &mut record.points[*point];
-            point.stats.as_mut().unwrap().window_ns *= 2;
+            let stats = point.stats.as_mut().unwrap();
+            stats.window_ns *= 2;
+            if cause == Some(Rule::Lateness) {
+                testing::start_late(stats);
+            }
             let cause = cause.map(|rule| Finding::new(rule, Severity::Warning, "x"));
             point.findings.extend(cause);
         }

@@ -5,8 +5,8 @@ use crate::ClassicalResult;
 use crate::judge::judge;
 use crate::record::RunRecord;
 use crate::testing::{self, plan, quiet_point};
-use filermark_model::OpsPerSec;
 use filermark_model::plan::{DriverPlan, Transport};
+use filermark_model::{Nanos, OpsPerSec};
 
 const LOAD: LoadPoint = LoadPoint {
     number: 1,
@@ -69,10 +69,15 @@ fn what_another_cause_explains_does_not_count() {
     let remark = "the result is the achieved rate";
     assert!(unexplained.message.contains(remark), "{unexplained}");
     let by_counter = CAUSES.map(|name| (counted(name, 1), format!("{name} = 1 explains")));
-    let rules = [Rule::NoReply, CLIENT_CAUSES[0], CLIENT_CAUSES[1]];
+    let rules = [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy];
     let by_rule = rules.map(|rule| {
         let others = [(rule, Severity::Warning)];
-        (settled(|_, _| {}, &others), format!("{rule} explains"))
+        let late = |stats: &mut PointStats, _: &mut RunPlan| {
+            if rule == Rule::Lateness {
+                testing::start_late(stats);
+            }
+        };
+        (settled(late, &others), format!("{rule} explains"))
     });
     for (finding, text) in by_counter.into_iter().chain(by_rule) {
         let finding = finding.expect("below");
@@ -90,6 +95,30 @@ fn what_another_cause_explains_does_not_count() {
     for name in ["jukebox_waits", SEND_ERRORS] {
         assert_eq!(counted(name, 9), Some(unexplained.clone()), "{name}");
     }
+}
+
+/// 20 procs lack a fifth of 37.5 s each, 150 s: a tenth of that is 15 s. Delays of a tenth of a
+/// millisecond do not add up to that; the server was slow, or it paused.
+#[test]
+fn small_delays_do_not_explain_a_shortfall() {
+    let with_delay = |tenths_ms: u64, others: &[Rule]| {
+        let late = |stats: &mut PointStats, _: &mut RunPlan| {
+            for _ in 0..10_000 {
+                stats.wakeup.record(Nanos::from_micros(100 * tenths_ms));
+            }
+        };
+        let others: Vec<_> = others.iter().map(|r| (*r, Severity::Warning)).collect();
+        settled(late, &others).expect("below")
+    };
+    let late = [Rule::Lateness];
+    assert_eq!(with_delay(14, &late).severity, Severity::Warning);
+    let explained = with_delay(15, &late);
+    assert!(
+        explained.message.contains("lateness explains"),
+        "{explained}"
+    );
+    let paused = with_delay(1, &[Rule::Lateness, Rule::NoReply]);
+    assert!(paused.message.contains("no-reply explains"), "{paused}");
 }
 
 /// A client at its limit may lose its connections, too: the server is not the cause.

@@ -34,7 +34,7 @@ pub(in crate::plan) const NFS3: ProtocolDecl = ProtocolDecl {
 };
 
 /// The port of NFS (RFC 1813, section 5.2).
-const NFS_PORT: u16 = 2049;
+pub(super) const NFS_PORT: u16 = 2049;
 
 const WITHOUT_PORTMAPPER: (&str, &str) = (
     "portmapper",
@@ -60,6 +60,7 @@ impl DriverSettings for NfsPlan {
             transport: Some(self.transport),
             ip: Some(self.ip),
             port: Some(self.nfs_port.unwrap_or(NFS_PORT)),
+            own_port: self.own_port(),
             reserved_ports: self.resvport,
             connections: Some(self.connections),
             biods: (self.biod_max_reads, self.biod_max_writes),

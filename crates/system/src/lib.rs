@@ -1,0 +1,136 @@
+//! What several crates ask the operating system: the name of the host, the user, who may use
+//! a file, free space, processes. One module per system, with the same functions in each.
+//!
+//! What a system does not have is `None` or an error here, never a made-up value. Knows no
+//! protocols, plans or results.
+
+use std::fs::Metadata;
+use std::io;
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+use unix as own;
+
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use windows as own;
+
+pub use own::{
+    create_private, free_bytes, host_name, limits, make_private_dir, make_private_dirs,
+    may_be_hidden, open_at_once, platform, unwritable, user, wait_readable,
+};
+
+/// The system that programs run on, as `uname` prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Platform {
+    /// The operating system: `Linux`, `FreeBSD`, `Darwin`, `Windows`.
+    pub os: String,
+    /// The architecture of the processor.
+    pub processor: String,
+}
+
+/// The user that this process runs as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The real user id.
+    pub uid: u32,
+    /// The real group id.
+    pub gid: u32,
+    /// The effective user id, which decides what the process may do.
+    pub effective_uid: u32,
+}
+
+/// Limits of this process; `None`: there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Open files, at present.
+    pub open_files_soft: Option<u64>,
+    /// Open files, as far as the process may raise that limit.
+    pub open_files_hard: Option<u64>,
+    /// Processes and threads of the user.
+    pub threads: Option<u64>,
+}
+
+/// Who may use a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileAccess {
+    /// The permission bits: nine of them.
+    pub mode: u32,
+    /// The user id of the owner.
+    pub owner: u32,
+}
+
+/// Who may use a file.
+///
+/// # Errors
+/// `Unsupported`: the system has no permission bits, and its lists of access are not read.
+pub fn access(file: &Metadata) -> io::Result<FileAccess> {
+    own::access(file).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!(
+                "who may read a file cannot be checked on {}",
+                std::env::consts::OS
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_has_a_name_and_a_platform() {
+        assert!(!host_name().is_empty());
+        let here = platform();
+        assert!(!here.os.is_empty() && !here.processor.is_empty());
+    }
+
+    #[test]
+    fn free_space_is_known_where_the_directory_exists() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(free_bytes(dir.path()).unwrap() > 0);
+        assert!(free_bytes(&dir.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn directories_that_take_no_files_have_a_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(unwritable(dir.path()), None);
+        assert!(unwritable(&dir.path().join("none")).is_some());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn private_files_and_directories_are_the_owner_s_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let (sub, file) = (dir.path().join("d"), dir.path().join("f"));
+        let deep = dir.path().join("home/none/.ssh");
+        assert!(make_private_dir(&deep).is_err(), "nothing above it is made");
+        assert!(!dir.path().join("home").exists());
+        make_private_dir(&sub).unwrap();
+        make_private_dir(&sub).unwrap();
+        make_private_dirs(&deep).unwrap();
+        create_private(&file).unwrap();
+        assert!(create_private(&file).is_err(), "it is there already");
+        let user = user().unwrap();
+        for (path, mode) in [(sub, 0o700), (file, 0o600)] {
+            let found = access(&std::fs::metadata(path).unwrap()).unwrap();
+            let owner = user.effective_uid;
+            assert_eq!(found, FileAccess { mode, owner });
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn processes_that_are_visible_or_gone_are_not_hidden() {
+        assert!(!may_be_hidden(u32::MAX), "no process has this number");
+        assert!(!may_be_hidden(std::process::id()), "this one is visible");
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        assert!(!may_be_hidden(ended.id()), "it has ended");
+    }
+}

@@ -1,0 +1,136 @@
+//! Unix systems.
+
+use crate::{FileAccess, Limits, Platform, User};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, statvfs};
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, geteuid, getgid, getrlimit, getuid, test_kill_process};
+use rustix::system::uname;
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+/// The name of this host.
+pub fn host_name() -> String {
+    uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The system that this program runs on.
+pub fn platform() -> Platform {
+    let uname = uname();
+    Platform {
+        os: uname.sysname().to_string_lossy().into_owned(),
+        processor: uname.machine().to_string_lossy().into_owned(),
+    }
+}
+
+/// The user that this process runs as; `None`: the system has no numbers for users.
+pub fn user() -> Option<User> {
+    Some(User {
+        uid: getuid().as_raw(),
+        gid: getgid().as_raw(),
+        effective_uid: geteuid().as_raw(),
+    })
+}
+
+/// The limits of this process.
+pub fn limits() -> Limits {
+    let files = getrlimit(Resource::Nofile);
+    Limits {
+        open_files_soft: files.current,
+        open_files_hard: files.maximum,
+        threads: getrlimit(Resource::Nproc).current,
+    }
+}
+
+pub(crate) fn access(file: &Metadata) -> Option<FileAccess> {
+    Some(FileAccess {
+        mode: file.mode() & 0o777,
+        owner: file.uid(),
+    })
+}
+
+/// Creates a file that only this user may read and write.
+///
+/// # Errors
+/// It exists already, or the system's.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Makes a directory that only this user may use. One that exists stays as it is.
+///
+/// # Errors
+/// The system's; the directory above it is missing.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        done => done,
+    }
+}
+
+/// [`make_private_dir`], with those above it that are missing.
+///
+/// # Errors
+/// The system's.
+pub fn make_private_dirs(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700).recursive(true).create(path)
+}
+
+/// Opens a file to read; a pipe without a writer is opened at once.
+///
+/// # Errors
+/// The system's.
+pub fn open_at_once(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags(flags.bits() as i32)
+        .open(path)
+}
+
+/// What this user may still store in the file system of a directory, in bytes.
+///
+/// # Errors
+/// The system's.
+pub fn free_bytes(dir: &Path) -> io::Result<u64> {
+    let found = statvfs(dir)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Why this process may not make files in a directory; `None`: it may.
+pub fn unwritable(dir: &Path) -> Option<String> {
+    let rights = Access::WRITE_OK | Access::EXEC_OK;
+    let asked = accessat(CWD, dir, rights, AtFlags::EACCESS);
+    asked.err().map(|error| error.to_string())
+}
+
+/// Whether there may be a process of this number that is not visible.
+pub fn may_be_hidden(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    // A process that has ended and was not waited for can be signalled, and is visible.
+    matches!(pid.map(test_kill_process), Some(Err(e)) if e != Errno::SRCH)
+}
+
+/// Whether a read of a pipe or a terminal returns at once, waiting `limit` at most for it;
+/// `None` waits for ever. It does so at the end of the stream, too. A signal ends the wait.
+///
+/// # Errors
+/// The system's.
+pub fn wait_readable(source: &impl AsFd, limit: Option<Duration>) -> io::Result<bool> {
+    let limit = limit.map(|limit| Timespec {
+        tv_sec: limit.as_secs() as i64,
+        tv_nsec: limit.subsec_nanos().into(),
+    });
+    match poll(&mut [PollFd::new(source, PollFlags::IN)], limit.as_ref()) {
+        Ok(count) => Ok(count > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,62 @@
+//! Calls of Windows that no crate wraps.
+#![allow(unsafe_code)] // Nothing else is in here.
+
+use std::io;
+use std::os::windows::ffi::OsStrExt;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
+use std::path::Path;
+use windows_sys::Win32::Foundation::ERROR_BROKEN_PIPE;
+use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
+use windows_sys::Win32::System::Pipes::PeekNamedPipe;
+use windows_sys::Win32::System::SystemInformation::{ComputerNameDnsHostname, GetComputerNameExW};
+
+/// Longest name of a host, in UTF-16 units, with the final zero.
+const NAME_LEN: usize = 256;
+
+/// The name of this host; empty: the system does not give it.
+pub fn host_name() -> String {
+    let mut name = [0_u16; NAME_LEN];
+    let mut len = NAME_LEN as u32;
+    // SAFETY: `name` has `len` units and lives through the call.
+    let given = unsafe { GetComputerNameExW(ComputerNameDnsHostname, name.as_mut_ptr(), &mut len) };
+    match given {
+        0 => String::new(),
+        _ => String::from_utf16_lossy(name.get(..len as usize).unwrap_or_default()),
+    }
+}
+
+/// What this user may still store in the file system of a directory, in bytes.
+///
+/// # Errors
+/// The system's.
+pub fn free_bytes(dir: &Path) -> io::Result<u64> {
+    let name: Vec<u16> = dir.as_os_str().encode_wide().chain([0]).collect();
+    let mut free = 0_u64;
+    let (all, unused) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the name ends with a zero, `free` lives through the call, and null pointers are
+    // for figures that are not wanted.
+    match unsafe { GetDiskFreeSpaceExW(name.as_ptr(), &mut free, all, unused) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(free),
+    }
+}
+
+/// Whether a pipe has bytes to read, or has ended.
+///
+/// # Errors
+/// The system's: it is no pipe.
+pub fn has_input(pipe: BorrowedHandle<'_>) -> io::Result<bool> {
+    let mut available = 0;
+    let (no_bytes, no_count) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let handle = pipe.as_raw_handle();
+    // SAFETY: the handle is open while it is borrowed, `available` lives through the call, and
+    // null pointers are for what is not wanted.
+    let known = unsafe { PeekNamedPipe(handle, no_bytes, 0, no_count, &mut available, no_count) };
+    match known {
+        0 => match io::Error::last_os_error() {
+            e if e.raw_os_error() == Some(ERROR_BROKEN_PIPE as i32) => Ok(true),
+            e => Err(e),
+        },
+        _ => Ok(available > 0),
+    }
+}
