@@ -83,6 +83,10 @@ impl Going {
         kill_process(Pid::from_raw(pid).expect("a pid"), signal).expect("it is there");
     }
 
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("ours").is_none()
+    }
+
     /// Its exit code, and its product.
     pub fn end(&mut self) -> (Option<i32>, String) {
         let status = wait_for("its end", || self.child.try_wait().expect("ours"));

@@ -358,16 +358,20 @@ pub fn points_of(record: &Path) -> usize {
         .count()
 }
 
-/// A suite of one workload in this directory, which a signal ends as soon as its record has this
-/// number of load points.
-fn cut_suite(dir: &Path, points: usize, signal: Signal) {
+/// A suite of one workload in this directory, with these options too, which a signal ends as soon
+/// as its record has this number of load points.
+pub fn cut_suite(dir: &Path, options: &[&str], points: usize, signal: Signal) {
     let mut suite = Command::new(PROGRAM);
-    let args = ["energy", "suite", "sfs_rc_one", "--energy", "energy.toml"];
-    suite.args(args).current_dir(dir).env_remove("RUST_LOG");
+    let args = ["energy", "suite", "sfs_rc_one"];
+    suite.args(args).args(options);
+    suite.current_dir(dir).env_remove("RUST_LOG");
     let mut suite = Going::start(suite);
     let record = dir.join("result/one.run.jsonl");
     wait_for("load points", || {
-        (points_of(&record) >= points).then_some(())
+        let ended = !suite.is_running();
+        let there = points_of(&record) >= points;
+        assert!(there || !ended, "it ended before {points} load points");
+        there.then_some(())
     });
     suite.signal(signal);
     suite.end();
@@ -389,7 +393,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     };
     let result = dir.path().join("result");
     let record = result.join("one.run.jsonl");
-    cut_suite(dir.path(), 1, Signal::KILL);
+    cut_suite(dir.path(), &["--energy", "energy.toml"], 1, Signal::KILL);
     let first = std::fs::read_to_string(&record).expect("a record");
     let whole = first.rfind('\n').map_or("", |at| &first[..=at]).to_owned();
     // On a busy host it may be more than the one that was waited for.
@@ -458,7 +462,12 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
         )),
         "{text}"
     );
-    cut_suite(dir.path(), measured_first + 1, Signal::INT);
+    cut_suite(
+        dir.path(),
+        &["--energy", "energy.toml"],
+        measured_first + 1,
+        Signal::INT,
+    );
     let end = suite(&[]);
     assert_complete(&end);
 

@@ -1,16 +1,14 @@
 //! Runs of a suite that were interrupted or failed: what is resumed, and what is measured again.
 
-use crate::energy_collect::{Going, wait_for};
-use crate::energy_run::points_of;
+use crate::energy_run::{cut_suite, points_of};
 use crate::load_guard::beside_others;
-use crate::sweep::PROGRAM;
 use crate::{assert_complete, filermark, stderr_text};
 use filermark_model::{Finding, Rule};
 use filermark_results::read_record;
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use tempfile::TempDir;
 
 /// A directory with a suite of one workload.
@@ -42,20 +40,6 @@ impl Suite {
         filermark(self.dir.path(), &[&args[..], more].concat())
     }
 
-    /// Runs until this number of load points is in the record; then it is killed.
-    fn killed_behind(&self, points: usize) {
-        let mut suite = Command::new(PROGRAM);
-        suite.args(["energy", "suite", "sfs_rc_one"]);
-        suite.current_dir(self.dir.path()).env_remove("RUST_LOG");
-        let mut suite = Going::start(suite);
-        let record = self.record();
-        wait_for("load points", || {
-            (points_of(&record) >= points).then_some(())
-        });
-        suite.signal(Signal::KILL);
-        suite.end();
-    }
-
     fn rewrite(&self, text: &str) {
         std::fs::write(self.record(), text).expect("written");
     }
@@ -80,14 +64,14 @@ fn lines_with(file: &Path, words: &str) -> usize {
 fn a_mounted_run_goes_on_on_the_same_mount_with_its_logs_and_findings() {
     let _turn = beside_others();
     let suite = Suite::new(
-        "BENCHMARK=METADATA\nCLIENT_MOUNTPOINTS=localhost:WORK\nFILE_SIZE=16k\nDIR_COUNT=2\nFILES_PER_DIR=4\nLOAD=1\nINCR_LOAD=1\nNUM_RUNS=3\nWARMUP_TIME=0\nRUNTIME=3\nSTALL_PCNT_MAX=100\nHEARTBEAT_S=1\nPRIME_MON_SCRIPT=./watch.sh\n",
+        "BENCHMARK=METADATA\nCLIENT_MOUNTPOINTS=localhost:WORK\nFILE_SIZE=16k\nDIR_COUNT=2\nFILES_PER_DIR=4\nLOAD=1\nINCR_LOAD=1\nNUM_RUNS=3\nWARMUP_TIME=0\nRUNTIME=3\nSTALL_PCNT_MAX=100\nHEARTBEAT_S=1\nSPACE_RESERVE=0\nPRIME_MON_SCRIPT=./watch.sh\n",
     );
     let script =
         "#!/bin/sh\n[ -e called ] && exec sleep 1000\n: >called\necho broken >&2\nexit 4\n";
     std::fs::write(suite.at("watch.sh"), script).expect("written");
     let mode = PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(suite.at("watch.sh"), mode).expect("chmod");
-    suite.killed_behind(1);
+    cut_suite(suite.dir.path(), &[], 1, Signal::KILL);
     let first = std::fs::read_to_string(suite.record()).expect("a record");
     // On a busy host there may be more than one.
     let measured_first = points_of(&suite.record());
