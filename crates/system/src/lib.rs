@@ -18,8 +18,9 @@ mod windows;
 use windows as own;
 
 pub use own::{
-    create_private, free_bytes, host_name, limits, make_private_dir, make_private_dirs,
-    may_be_hidden, open_at_once, platform, unwritable, user, wait_readable,
+    create_at_once, create_private, file_number, free_bytes, host_name, limits, make_private_dir,
+    make_private_dirs, may_be_hidden, open_at_once, platform, stdin, take_stdio, unwritable, user,
+    wait_readable,
 };
 
 /// The system that programs run on, as `uname` prints it.
@@ -101,6 +102,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(unwritable(dir.path()), None);
         assert!(unwritable(&dir.path().join("none")).is_some());
+    }
+
+    #[test]
+    fn files_are_created_at_once_and_have_their_numbers() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (dir.path().join("1"), dir.path().join("2"));
+        let number = |path| file_number(&create_at_once(path).unwrap().unwrap()).unwrap();
+        assert_eq!(number(&one), number(&one));
+        assert_ne!(number(&one), number(&two));
+        assert!(create_at_once(&dir.path().join("no/where")).is_err());
     }
 
     #[test]

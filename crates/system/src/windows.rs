@@ -1,9 +1,9 @@
-//! Windows. Type-checked only, never run.
+//! Windows.
 
 mod raw;
 
 use crate::{FileAccess, Limits, Platform, User};
-pub use raw::{free_bytes, host_name};
+pub use raw::{file_number, free_bytes, host_name};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::windows::io::AsHandle;
@@ -75,6 +75,34 @@ pub fn make_private_dirs(path: &Path) -> io::Result<()> {
 /// The system's.
 pub fn open_at_once(path: &Path) -> io::Result<File> {
     File::open(path)
+}
+
+/// Creates or empties a file to write. Named pipes are opened as files are.
+///
+/// # Errors
+/// The system's.
+pub fn create_at_once(path: &Path) -> io::Result<Option<File>> {
+    File::create(path).map(Some)
+}
+
+/// Standard input, without a buffer.
+///
+/// # Errors
+/// The system's.
+pub fn stdin() -> io::Result<File> {
+    let input = io::stdin().as_handle().try_clone_to_owned()?;
+    Ok(input.into())
+}
+
+/// Standard input and output for a protocol; what is printed to standard output from here on goes
+/// to standard error.
+///
+/// # Errors
+/// The system's.
+pub fn take_stdio() -> io::Result<(File, File)> {
+    let output = io::stdout().as_handle().try_clone_to_owned()?;
+    raw::print_to_stderr()?;
+    Ok((stdin()?, output.into()))
 }
 
 /// Why this process may not make files in a directory: only whether it exists is checked.

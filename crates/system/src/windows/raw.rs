@@ -1,12 +1,16 @@
 //! Calls of Windows that no crate wraps.
 #![allow(unsafe_code)] // Nothing else is in here.
 
+use std::fs::File;
 use std::io;
 use std::os::windows::ffi::OsStrExt;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 use std::path::Path;
 use windows_sys::Win32::Foundation::ERROR_BROKEN_PIPE;
-use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
+use windows_sys::Win32::Storage::FileSystem::{
+    BY_HANDLE_FILE_INFORMATION, GetDiskFreeSpaceExW, GetFileInformationByHandle,
+};
+use windows_sys::Win32::System::Console::{STD_OUTPUT_HANDLE, SetStdHandle};
 use windows_sys::Win32::System::Pipes::PeekNamedPipe;
 use windows_sys::Win32::System::SystemInformation::{ComputerNameDnsHostname, GetComputerNameExW};
 
@@ -58,5 +62,32 @@ pub fn has_input(pipe: BorrowedHandle<'_>) -> io::Result<bool> {
             e => Err(e),
         },
         _ => Ok(available > 0),
+    }
+}
+
+/// The number of a file in its file system: another file that exists has another one.
+///
+/// # Errors
+/// The system's.
+pub fn file_number(file: &File) -> io::Result<u64> {
+    // SAFETY: all of it are numbers, for which zero is a value.
+    let mut about: BY_HANDLE_FILE_INFORMATION = unsafe { std::mem::zeroed() };
+    // SAFETY: the handle is open while it is borrowed, and `about` lives through the call.
+    match unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut about) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(u64::from(about.nFileIndexHigh) << 32 | u64::from(about.nFileIndexLow)),
+    }
+}
+
+/// What is printed to standard output from here on goes to standard error.
+///
+/// # Errors
+/// The system's.
+pub fn print_to_stderr() -> io::Result<()> {
+    // SAFETY: the handle of standard error is open as long as the process lives; it has no other
+    // owner that closes it, and the standard library asks for the handle with each use.
+    match unsafe { SetStdHandle(STD_OUTPUT_HANDLE, io::stderr().as_raw_handle()) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
     }
 }
