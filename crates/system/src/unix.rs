@@ -1,6 +1,6 @@
 //! Unix systems.
 
-use crate::{FileAccess, Limits, Platform, User};
+use crate::{FileAccess, HostFacts, Limits, Platform, User};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, fcntl_getfl, fcntl_setfl, statvfs};
 use rustix::io::Errno;
@@ -24,6 +24,16 @@ pub fn platform() -> Platform {
     Platform {
         os: uname.sysname().to_string_lossy().into_owned(),
         processor: uname.machine().to_string_lossy().into_owned(),
+    }
+}
+
+/// What the system says about this host.
+pub fn host_facts() -> HostFacts {
+    let uname = uname();
+    let (name, release) = (uname.sysname(), uname.release());
+    HostFacts {
+        kernel: format!("{} {}", name.to_string_lossy(), release.to_string_lossy()),
+        ..HostFacts::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod raw;
 
-use crate::{FileAccess, Limits, Platform, User};
+use crate::{FileAccess, HostFacts, Limits, Platform, User};
 pub use raw::{file_number, free_bytes, host_name};
 use std::fs::{File, Metadata};
 use std::io;
@@ -18,6 +18,27 @@ pub fn platform() -> Platform {
     Platform {
         os: "Windows".to_owned(),
         processor: std::env::consts::ARCH.to_owned(),
+    }
+}
+
+/// Where the registry has the first processor's model.
+const CPU_KEY: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
+/// Where it has the name of this Windows.
+const OS_KEY: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
+
+/// What the system says about this host.
+pub fn host_facts() -> HostFacts {
+    let value = |key, name| raw::machine_text(key, name).unwrap_or_default();
+    let [major, minor, build] = raw::version();
+    let named = value(OS_KEY, "ProductName");
+    HostFacts {
+        os: match named.starts_with("Windows") {
+            true => format!("{named} (build {build})"),
+            false => format!("Windows (build {build})"),
+        },
+        kernel: format!("Windows NT {major}.{minor}.{build}"),
+        cpu_model: value(CPU_KEY, "ProcessorNameString").trim().to_owned(),
+        memory_bytes: raw::memory_bytes(),
     }
 }
 
