@@ -88,9 +88,21 @@ fn after_help() -> String {
     format!("{}\n{}\n{STREAMS}", examples(), crate::outputs::help())
 }
 
+/// What `--version` shows; `-V` shows the version alone.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nbuild ",
+    env!("FILERMARK_SOURCES"),
+    "\nsystem ",
+    env!("FILERMARK_SYSTEM"),
+    "\ncommit ",
+    env!("FILERMARK_COMMIT")
+);
+
 /// Measures file servers: load sweeps over NFS and SMB, from rc file to report.
 #[derive(Debug, Parser)]
 #[command(name = "filermark", version, about, after_help = after_help())]
+#[command(long_version = LONG_VERSION)]
 #[command(
     propagate_version = true,
     arg_required_else_help = true,

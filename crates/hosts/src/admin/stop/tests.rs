@@ -111,9 +111,7 @@ fn without_a_program_a_shell_searches_and_ends_nothing() {
     agent
         .args(["agent", "--stdio", "--run", tag().as_str()])
         .current_dir(dir.path());
-    let mut agent = filermark_link::child::in_own_group(&mut agent)
-        .spawn()
-        .unwrap();
+    let mut agent = filermark_link::child::spawn_in_own_group(&mut agent).unwrap();
     // Its command line is set as soon as it is started.
     let outcome = one(&hosts, hosts.host("one"));
     let pid = agent.id();
