@@ -63,6 +63,16 @@ impl Reactor {
         self.register(socket, key, both | EventFlags::ET)
     }
 
+    /// Whether the caller waits until a socket that was added by [`Reactor::add`] takes bytes.
+    /// Nothing is done here: the change is reported in any case.
+    ///
+    /// # Errors
+    /// None here.
+    #[inline]
+    pub fn want_space(&self, _socket: &impl Source, _key: u64, _wanted: bool) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Watches a socket for `interest`, level-triggered: it is reported by every wait as
     /// long as it is ready.
     ///

@@ -52,6 +52,7 @@ mod handles;
 mod limits;
 mod names;
 mod owned;
+mod probe;
 mod run_dir;
 mod shard;
 mod spec;
@@ -60,5 +61,6 @@ mod survey;
 mod sys;
 
 pub use driver::PosixDriver;
+pub use probe::takes_direct;
 pub use shard::PosixShard;
 pub use spec::DRIVER;

@@ -21,9 +21,9 @@ mod windows;
 use windows as own;
 
 pub use own::{
-    create_private, free_bytes, host_name, limits, make_private_dir, make_private_dirs,
-    may_be_hidden, open_at_once, platform, private_command, script_command, unwritable, user,
-    wait_readable,
+    create_at_once, create_private, file_number, free_bytes, host_facts, host_name, limits,
+    make_private_dir, make_private_dirs, may_be_hidden, open_at_once, platform, private_command,
+    script_command, stdin, take_stdio, unwritable, user, wait_readable,
 };
 #[cfg(windows)]
 pub use own::{ending, job};
@@ -35,6 +35,19 @@ pub struct Platform {
     pub os: String,
     /// The architecture of the processor.
     pub processor: String,
+}
+
+/// What a system says about its host by calls; empty or zero: it does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFacts {
+    /// The operating system, by the name that its vendor gives it.
+    pub os: String,
+    /// The kernel's name and release.
+    pub kernel: String,
+    /// The processor's model.
+    pub cpu_model: String,
+    /// Physical memory in bytes.
+    pub memory_bytes: u64,
 }
 
 /// The user that this process runs as.
@@ -102,6 +115,13 @@ mod tests {
         assert!(!host_name().is_empty());
         let here = platform();
         assert!(!here.os.is_empty() && !here.processor.is_empty());
+        let facts = host_facts();
+        assert!(facts.kernel.contains(['.']), "{facts:?}");
+        if cfg!(windows) {
+            assert!(facts.os.starts_with("Windows"), "{facts:?}");
+            assert!(!facts.cpu_model.is_empty(), "{facts:?}");
+            assert!(facts.memory_bytes > 1 << 20, "{facts:?}");
+        }
     }
 
     #[test]
@@ -116,6 +136,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(unwritable(dir.path()), None);
         assert!(unwritable(&dir.path().join("none")).is_some());
+    }
+
+    #[test]
+    fn files_are_created_at_once_and_have_their_numbers() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (dir.path().join("1"), dir.path().join("2"));
+        let number = |path| file_number(&create_at_once(path).unwrap().unwrap()).unwrap();
+        assert_eq!(number(&one), number(&one));
+        assert_ne!(number(&one), number(&two));
+        assert!(create_at_once(&dir.path().join("no/where")).is_err());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Unix systems.
 
-use crate::{Limits, Platform, Privacy, User};
+use crate::{HostFacts, Limits, Platform, Privacy, User};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, statvfs};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, fcntl_getfl, fcntl_setfl, statvfs};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, geteuid, getgid, getrlimit, getuid, test_kill_process};
 use rustix::system::uname;
@@ -25,6 +25,16 @@ pub fn platform() -> Platform {
     Platform {
         os: uname.sysname().to_string_lossy().into_owned(),
         processor: uname.machine().to_string_lossy().into_owned(),
+    }
+}
+
+/// What the system says about this host.
+pub fn host_facts() -> HostFacts {
+    let uname = uname();
+    let (name, release) = (uname.sysname(), uname.release());
+    HostFacts {
+        kernel: format!("{} {}", name.to_string_lossy(), release.to_string_lossy()),
+        ..HostFacts::default()
     }
 }
 
@@ -113,6 +123,53 @@ pub fn open_at_once(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(flags.bits() as i32)
         .open(path)
+}
+
+/// Creates or empties a file to write; a FIFO is opened at once, or not at all (`None`) where it
+/// has no reader. Writes wait for a full pipe.
+///
+/// # Errors
+/// The system's.
+pub fn create_at_once(path: &Path) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    options.custom_flags(OFlags::NONBLOCK.bits() as i32);
+    match options.open(path) {
+        Ok(file) => {
+            let flags = fcntl_getfl(&file)?;
+            fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+            Ok(Some(file))
+        }
+        Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// The number of a file in its file system: another file has another one.
+///
+/// # Errors
+/// The system's.
+pub fn file_number(file: &File) -> io::Result<u64> {
+    file.metadata().map(|meta| meta.ino())
+}
+
+/// Standard input, without a buffer.
+///
+/// # Errors
+/// The system's.
+pub fn stdin() -> io::Result<File> {
+    Ok(rustix::io::dup(rustix::stdio::stdin())?.into())
+}
+
+/// Standard input and output for a protocol; what is printed to standard output from here on goes
+/// to standard error.
+///
+/// # Errors
+/// The system's.
+pub fn take_stdio() -> io::Result<(File, File)> {
+    let output = rustix::io::dup(rustix::stdio::stdout())?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok((stdin()?, output.into()))
 }
 
 /// What this user may still store in the file system of a directory, in bytes.

@@ -5,8 +5,8 @@ pub mod ending;
 pub mod job;
 mod raw;
 
-use crate::{Limits, Platform, Privacy, User};
-pub use raw::{free_bytes, host_name};
+use crate::{HostFacts, Limits, Platform, Privacy, User};
+pub use raw::{file_number, free_bytes, host_name};
 use std::fs::File;
 use std::io;
 use std::os::windows::io::AsHandle;
@@ -22,6 +22,27 @@ pub fn platform() -> Platform {
     Platform {
         os: "Windows".to_owned(),
         processor: std::env::consts::ARCH.to_owned(),
+    }
+}
+
+/// Where the registry has the first processor's model.
+const CPU_KEY: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
+/// Where it has the name of this Windows.
+const OS_KEY: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
+
+/// What the system says about this host.
+pub fn host_facts() -> HostFacts {
+    let value = |key, name| raw::machine_text(key, name).unwrap_or_default();
+    let [major, minor, build] = raw::version();
+    let named = value(OS_KEY, "ProductName");
+    HostFacts {
+        os: match named.starts_with("Windows") {
+            true => format!("{named} (build {build})"),
+            false => format!("Windows (build {build})"),
+        },
+        kernel: format!("Windows NT {major}.{minor}.{build}"),
+        cpu_model: value(CPU_KEY, "ProcessorNameString").trim().to_owned(),
+        memory_bytes: raw::memory_bytes(),
     }
 }
 
@@ -129,6 +150,34 @@ pub fn make_private_dirs(path: &Path) -> io::Result<()> {
 /// The system's.
 pub fn open_at_once(path: &Path) -> io::Result<File> {
     File::open(path)
+}
+
+/// Creates or empties a file to write. Named pipes are opened as files are.
+///
+/// # Errors
+/// The system's.
+pub fn create_at_once(path: &Path) -> io::Result<Option<File>> {
+    File::create(path).map(Some)
+}
+
+/// Standard input, without a buffer.
+///
+/// # Errors
+/// The system's.
+pub fn stdin() -> io::Result<File> {
+    let input = io::stdin().as_handle().try_clone_to_owned()?;
+    Ok(input.into())
+}
+
+/// Standard input and output for a protocol; what is printed to standard output from here on goes
+/// to standard error.
+///
+/// # Errors
+/// The system's.
+pub fn take_stdio() -> io::Result<(File, File)> {
+    let output = io::stdout().as_handle().try_clone_to_owned()?;
+    raw::print_to_stderr()?;
+    Ok((stdin()?, output.into()))
 }
 
 /// Why this process may not make files in a directory: only whether it exists is checked.

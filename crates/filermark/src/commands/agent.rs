@@ -19,7 +19,6 @@ use filermark_link::secure::dial::HostPort;
 use filermark_link::secure::hello::HostName;
 use filermark_link::secure::keys::{ClientKey, PrimeKeys, make_keys};
 use filermark_model::plan::IpChoice;
-use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -65,14 +64,8 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
 
 /// The standard streams are used by the protocol: other output goes to stderr.
 fn over_stdio(quit: &StopFlag) -> CommandResult {
-    let take = || -> std::io::Result<(File, File)> {
-        let orders = rustix::io::dup(rustix::stdio::stdin())?;
-        let reports = rustix::io::dup(rustix::stdio::stdout())?;
-        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Ok((orders.into(), reports.into()))
-    };
-    let (orders, reports) =
-        take().map_err(|e| CommandError::Failed(format!("standard streams: {e}")))?;
+    let (orders, reports) = filermark_system::take_stdio()
+        .map_err(|e| CommandError::Failed(format!("standard streams: {e}")))?;
     serve_until(orders, reports, quit);
     Ok(ExitCode::SUCCESS)
 }
