@@ -202,6 +202,9 @@ pub struct SourceArgs {
     /// Set a parameter, overriding the rc file; may be repeated
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
+    /// Directory with the programs for clients of other systems (AGENTS_DIR)
+    #[arg(long, value_name = "DIR")]
+    pub agents: Option<PathBuf>,
     /// Benchmark and workload definitions of your own (BENCHMARK_FILE)
     #[arg(short, long, value_name = "FILE")]
     pub benchmarks: Option<PathBuf>,

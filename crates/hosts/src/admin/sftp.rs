@@ -195,7 +195,10 @@ impl<R: Read, W: Write> Sftp<R, W> {
         while all.len() < ENTRIES_MAX {
             match self.call(12, &[Field::Bytes(&handle)])? {
                 Answer::Names(more) if !more.is_empty() => {
-                    all.extend(more.into_iter().filter(|(name, _)| name != "." && name != ".."));
+                    all.extend(
+                        more.into_iter()
+                            .filter(|(name, _)| name != "." && name != ".."),
+                    );
                 }
                 Answer::Names(_) | Answer::Status(END_OF_FILE, _) => break,
                 other => return Err(refused(path, other)),

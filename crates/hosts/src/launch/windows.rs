@@ -70,8 +70,10 @@ impl WindowsProgram {
     /// Another file in its directory.
     pub fn beside(&self, name: &str) -> Self {
         let dir = |path: &str, separator: char| {
-            path.rsplit_once(separator)
-                .map_or_else(|| name.to_owned(), |(dir, _)| format!("{dir}{separator}{name}"))
+            path.rsplit_once(separator).map_or_else(
+                || name.to_owned(),
+                |(dir, _)| format!("{dir}{separator}{name}"),
+            )
         };
         Self {
             path: dir(&self.path, '\\'),
@@ -119,10 +121,16 @@ mod tests {
             own.command_line(["--version"]),
             r#""%USERPROFILE%\.cache\filermark\0123-windows-amd64\filermark.exe" --version"#
         );
-        assert_eq!(own.sftp, ".cache/filermark/0123-windows-amd64/filermark.exe");
+        assert_eq!(
+            own.sftp,
+            ".cache/filermark/0123-windows-amd64/filermark.exe"
+        );
         let tag = RunTag::new("").unwrap();
         assert!(own.start_line(&tag).ends_with(r#" agent --stdio --run """#));
-        for path in [r"C:\Program Files (x86)\filermark.exe", "C:/Program Files (x86)/filermark.exe"] {
+        for path in [
+            r"C:\Program Files (x86)\filermark.exe",
+            "C:/Program Files (x86)/filermark.exe",
+        ] {
             let drive = at(Some(path)).unwrap();
             assert_eq!(drive.sftp, "/C:/Program Files (x86)/filermark.exe");
             assert_eq!(
@@ -130,17 +138,30 @@ mod tests {
                 r#""C:\Program Files (x86)\filermark.exe""#
             );
             let beside = drive.beside("new.exe");
-            assert_eq!(beside.command_line([]), r#""C:\Program Files (x86)\new.exe""#);
+            assert_eq!(
+                beside.command_line([]),
+                r#""C:\Program Files (x86)\new.exe""#
+            );
             assert_eq!(beside.sftp, "/C:/Program Files (x86)/new.exe");
         }
         let home = at(Some("~/My Tools/filermark.exe")).unwrap();
-        assert_eq!(home.command_line([]), r#""%USERPROFILE%\My Tools\filermark.exe""#);
+        assert_eq!(
+            home.command_line([]),
+            r#""%USERPROFILE%\My Tools\filermark.exe""#
+        );
         assert_eq!(home.sftp, "My Tools/filermark.exe");
     }
 
     #[test]
     fn other_paths_are_refused() {
-        for path in ["/opt/filermark", r"\\server\x", "C:", "bin/filermark", r#"C:\a"b"#, r"C:\%OS%\x"] {
+        for path in [
+            "/opt/filermark",
+            r"\\server\x",
+            "C:",
+            "bin/filermark",
+            r#"C:\a"b"#,
+            r"C:\%OS%\x",
+        ] {
             assert!(at(Some(path)).is_err(), "{path}");
         }
     }

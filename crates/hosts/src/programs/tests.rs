@@ -99,18 +99,28 @@ fn the_right_program_is_found_and_others_are_refused_with_the_reason() {
     assert!(why.contains("filermark-linux-aarch64 is missing"), "{why}");
 
     let refused = |system: &str, build: &str| {
-        write_program(&dir.path().join("filermark-windows-x86_64.exe"), system, build);
+        write_program(
+            &dir.path().join("filermark-windows-x86_64.exe"),
+            system,
+            build,
+        );
         let path = dir.path().join("own");
         let programs = Programs::new(Program::read(path).unwrap(), Some(dir.path()));
         programs.of(&platform("Windows_NT", "AMD64"))
     };
     let why = refused("linux-x86_64", BUILD).unwrap_err();
-    assert!(why.contains("for linux-x86_64, not for windows-x86_64"), "{why}");
+    assert!(
+        why.contains("for linux-x86_64, not for windows-x86_64"),
+        "{why}"
+    );
     let why = refused("none", BUILD).unwrap_err();
     assert!(why.contains("is no program for windows-x86_64"), "{why}");
     let other = "fedcba9876543210";
     let why = refused("windows-x86_64", other).unwrap_err();
-    assert!(why.contains(other) && why.contains(BUILD), "both are named: {why}");
+    assert!(
+        why.contains(other) && why.contains(BUILD),
+        "both are named: {why}"
+    );
     assert!(why.contains("commit abc123"), "{why}");
     let program = refused("windows-x86_64", BUILD).unwrap();
     assert_eq!(program.build(), BUILD);

@@ -6,6 +6,23 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
+/// Installs one program on all hosts.
+fn install_program(
+    plan: &LaunchPlan,
+    program: &Program,
+    limits: &HostLimits,
+    observe: HostObserver<'_>,
+) -> Vec<HostOutcome> {
+    install_programs(
+        plan,
+        &Programs::new(program.clone(), None),
+        limits,
+        false,
+        observe,
+    )
+    .0
+}
+
 fn run(hosts: &FakeHosts, plan: &LaunchPlan) -> Vec<HostOutcome> {
     install_program(
         plan,
@@ -362,7 +379,7 @@ fn an_unreachable_host_does_not_affect_others() {
     plan.hosts[0].launcher = LauncherKind::Local;
     assert_eq!(
         ensure_installed(&plan, &HostLimits::default(), &mut |_, _| {}),
-        Ok(Vec::new())
+        Ok((Vec::new(), HostSystems::default()))
     );
 }
 
