@@ -160,7 +160,11 @@ mod tests {
         make_private_dirs(&deep).unwrap();
         create_private(&file).unwrap();
         assert!(create_private(&file).is_err(), "it is there already");
-        for path in [sub, file.clone()] {
+        // Windows opens no directories as files.
+        for path in [sub, file.clone()]
+            .into_iter()
+            .skip(usize::from(cfg!(windows)))
+        {
             let found = privacy(&std::fs::File::open(path).unwrap()).unwrap();
             assert_eq!(found, Privacy::Private);
         }
