@@ -3,7 +3,7 @@
 //! The report's style sheet has rules for paper. The browser gets a temporary profile, no
 //! network, and a time limit. The crate `report` starts no processes, so this is here.
 
-use filermark_link::child::{TERM_GRACE, end_all, in_own_group};
+use filermark_link::child::{TERM_GRACE, end_all, spawn_in_own_group};
 use filermark_model::text::sanitize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub fn pdf(page: &str, program: Option<&Path>) -> Result<Vec<u8>, String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log);
-    let mut child = in_own_group(&mut command).spawn().map_err(|e| {
+    let mut child = spawn_in_own_group(&mut command).map_err(|e| {
         format!("{name} cannot be started: {e}; name another browser: --browser or {VARIABLE}")
     })?;
     let ended = wait(&mut child, LIMIT);
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn programs_that_hang_are_ended() {
         let mut command = Command::new("sleep");
-        let child = in_own_group(command.arg("600")).spawn();
+        let child = spawn_in_own_group(command.arg("600"));
         let mut child = child.expect("it starts");
         assert_eq!(wait(&mut child, Duration::from_millis(60)), None);
         end_all(std::slice::from_mut(&mut child), TERM_GRACE);

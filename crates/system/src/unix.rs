@@ -1,16 +1,17 @@
 //! Unix systems.
 
-use crate::{FileAccess, HostFacts, Limits, Platform, User};
+use crate::{HostFacts, Limits, Platform, Privacy, User};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, fcntl_getfl, fcntl_setfl, statvfs};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, geteuid, getgid, getrlimit, getuid, test_kill_process};
 use rustix::system::uname;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// The name of this host.
@@ -56,11 +57,30 @@ pub fn limits() -> Limits {
     }
 }
 
-pub(crate) fn access(file: &Metadata) -> Option<FileAccess> {
-    Some(FileAccess {
-        mode: file.mode() & 0o777,
-        owner: file.uid(),
+/// By the permission bits. Files of root count as those of an administrator.
+pub(crate) fn privacy(file: &File) -> io::Result<Privacy> {
+    let found = file.metadata()?;
+    let (mode, owner) = (found.mode() & 0o777, found.uid());
+    if mode & 0o077 != 0 {
+        return Ok(Privacy::Shared {
+            who: format!("mode {mode:03o}"),
+            may_read: mode & 0o044 != 0,
+        });
+    }
+    Ok(match owner == 0 || owner == geteuid().as_raw() {
+        true => Privacy::Private,
+        false => Privacy::Foreign(owner.to_string()),
     })
+}
+
+/// The command by which a user makes a file private.
+pub fn private_command(path: &Path) -> String {
+    format!("chmod 600 {}", path.display())
+}
+
+/// The command that runs a script of the user.
+pub fn script_command(path: &Path) -> Command {
+    Command::new(path)
 }
 
 /// Creates a file that only this user may read and write.
