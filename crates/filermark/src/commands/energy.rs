@@ -25,6 +25,7 @@ impl Program for Runs {
             options: sources.options,
             benchmarks: None,
             workload: None,
+            agents: None,
         })
     }
 
