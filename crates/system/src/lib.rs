@@ -75,7 +75,7 @@ pub struct Limits {
 /// Who may use a file besides this user and the administrators of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Privacy {
-    /// Nobody.
+    /// No user.
     Private,
     /// Others.
     Shared {

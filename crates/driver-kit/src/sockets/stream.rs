@@ -134,12 +134,12 @@ impl<P: WireProtocol> Stream<P> {
         core.state_mut().start(at, Timer::Setup { conn, setup });
     }
 
-    /// Tells the reactor whether the connection, or what is unsent, waits for the socket.
-    fn tell_space(&mut self, io: &Io) -> io::Result<()> {
+    /// Informs the reactor whether the connection, or what is unsent, waits for the socket.
+    fn update_space(&mut self, io: &Io) -> io::Result<()> {
         let wanted = self.state == State::Connecting || self.unsent_len() > 0;
-        let told = std::mem::replace(&mut self.wants_space, wanted);
+        let before = std::mem::replace(&mut self.wants_space, wanted);
         match &self.link {
-            Some(link) if told != wanted => io.reactor.want_space(link, self.key(), wanted),
+            Some(link) if before != wanted => io.reactor.want_space(link, self.key(), wanted),
             _ => Ok(()),
         }
     }
@@ -157,7 +157,7 @@ impl<P: WireProtocol> Stream<P> {
             _ => {}
         }
         if self.is_connected()
-            && let Err(error) = self.send_all(core, io).and_then(|()| self.tell_space(io))
+            && let Err(error) = self.send_all(core, io).and_then(|()| self.update_space(io))
         {
             self.lost(core, io, &error);
         }
@@ -245,7 +245,7 @@ impl<P: WireProtocol> Stream<P> {
                 self.state = State::Setup;
                 let event = core.connected(self.number, &mut self.protocol);
                 self.handle(event, core, io)
-                    .and_then(|()| self.tell_space(io))
+                    .and_then(|()| self.update_space(io))
             }
             Ok(false) if !ready.broken => Ok(()),
             Ok(false) => Err(io::ErrorKind::ConnectionReset.into()),

@@ -178,7 +178,7 @@ pub fn free_bytes(dir: &Path) -> Result<u64, CommandError> {
 /// # Errors
 /// No file can be created there.
 pub fn takes_direct(dir: &Path) -> Result<bool, CommandError> {
-    filermark_posix::takes_direct(dir).map_err(|e| {
+    filermark_drivers::takes_direct(dir).map_err(|e| {
         let place = dir.display();
         CommandError::Failed(format!(
             "no file can be created in {place}: {e}; give a directory that you may write to"
