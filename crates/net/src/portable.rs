@@ -286,6 +286,11 @@ pub fn path_mtu(_socket: &UdpSocket) -> Option<u32> {
 pub(crate) fn force_buffer<S>(_socket: S, _which: SocketBuffer, _bytes: usize) {}
 
 #[cfg(test)]
+fn new_reactor() -> io::Result<Reactor> {
+    Reactor::new()
+}
+
+#[cfg(test)]
 #[allow(clippy::duplicate_mod, reason = "one set of tests for both back ends")]
 #[path = "system_tests.rs"]
 mod tests;

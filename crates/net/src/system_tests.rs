@@ -1,4 +1,5 @@
-//! What every system's module must do; included by each.
+//! What every system's module must do; included by each, which says how a reactor is made
+//! (`new_reactor`).
 
 use super::*;
 use crate::ready::{BATCH, ReceivedDatagram};
@@ -9,10 +10,10 @@ use std::time::Instant;
 const LONG: Option<Duration> = Some(Duration::from_secs(10));
 
 fn reactor() -> Reactor {
-    Reactor::new().expect("files are left")
+    new_reactor().expect("files are left")
 }
 
-fn pair() -> (TcpStream, TcpStream) {
+pub(super) fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
     let (far, _) = listener.accept().expect("a connection");

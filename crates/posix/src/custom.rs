@@ -21,11 +21,11 @@
 
 use crate::counters::{Counters, Tally};
 use crate::status::{CUSTOM_ERROR, CUSTOM_GARBAGE};
-use crate::sys::{Errno, Result};
+use crate::sys::{Errno, Result, pipes};
 use filermark_engine::driver::StopFlag;
 use filermark_model::text::quoted;
-use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::Read;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long an answer may take.
@@ -142,13 +142,11 @@ struct RunningProgram {
 
 /// Its standard input; taken away to make it end.
 #[derive(Debug)]
-struct ProgramInput(Option<ChildStdin>);
+struct ProgramInput(Option<pipes::Input>);
 
 impl ProgramInput {
     fn write_all(&mut self, line: &[u8]) -> Result<()> {
-        let pipe = self.0.as_mut().ok_or(Errno::PIPE)?;
-        // A pipe that takes anything takes a line of this length whole.
-        Ok(pipe.write_all(line)?)
+        self.0.as_mut().ok_or(Errno::PIPE)?.write(line)
     }
 
     /// Waits until the program's pipe takes bytes: a program that answers without reading
@@ -156,7 +154,7 @@ impl ProgramInput {
     fn wait_until_writable(&self, stop: &StopFlag) -> Result<()> {
         let pipe = self.0.as_ref().ok_or(Errno::PIPE)?;
         let limit = Instant::now() + ANSWER_LIMIT;
-        while !writable_within(pipe, LOOK_EVERY)? {
+        while !pipe.is_writable_within(LOOK_EVERY)? {
             if Instant::now() >= limit || stop.is_raised() {
                 return Err(Errno::TIMEDOUT);
             }
@@ -168,12 +166,9 @@ impl ProgramInput {
 impl RunningProgram {
     fn start(argv: &[String]) -> Result<Self> {
         let (program, args) = argv.split_first().ok_or(Errno::NOSYS)?;
-        let mut child = Command::new(program)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let question = ProgramInput(child.stdin.take());
+        let mut command = Command::new(program);
+        let (mut child, input) = pipes::spawn(command.args(args).stdout(Stdio::piped()))?;
+        let question = ProgramInput(Some(input));
         let answer = child.stdout.take().ok_or(Errno::PIPE)?;
         Ok(Self {
             child,
@@ -191,7 +186,7 @@ impl RunningProgram {
             if Instant::now() >= limit || stop.is_raised() {
                 return Err(Errno::TIMEDOUT);
             }
-            if !readable_within(&self.answer, LOOK_EVERY)? {
+            if !pipes::is_readable_within(&self.answer, LOOK_EVERY)? {
                 continue;
             }
             let count = self.answer.read(&mut part)?;
@@ -221,45 +216,6 @@ impl Drop for RunningProgram {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-#[cfg(unix)]
-fn readable_within(pipe: &ChildStdout, limit: Duration) -> Result<bool> {
-    ready_within(pipe, rustix::event::PollFlags::IN, limit)
-}
-
-#[cfg(unix)]
-fn writable_within(pipe: &ChildStdin, limit: Duration) -> Result<bool> {
-    ready_within(pipe, rustix::event::PollFlags::OUT, limit)
-}
-
-#[cfg(unix)]
-fn ready_within(
-    pipe: &impl std::os::fd::AsFd,
-    wanted: rustix::event::PollFlags,
-    limit: Duration,
-) -> Result<bool> {
-    use rustix::event::{PollFd, Timespec, poll};
-    let limit = Timespec {
-        tv_sec: limit.as_secs() as _,
-        tv_nsec: limit.subsec_nanos() as _,
-    };
-    match poll(&mut [PollFd::new(pipe, wanted)], Some(&limit)) {
-        Ok(count) => Ok(count > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(e) => Err(e.into()),
-    }
-}
-
-#[cfg(not(unix))]
-fn writable_within(_: &ChildStdin, _: Duration) -> Result<bool> {
-    Err(Errno::NOSYS)
-}
-
-/// Pipes cannot be waited for with a limit here.
-#[cfg(not(unix))]
-fn readable_within(_: &ChildStdout, _: Duration) -> Result<bool> {
-    Err(Errno::NOSYS)
 }
 
 /// Understands an answer.

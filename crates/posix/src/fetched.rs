@@ -119,7 +119,6 @@ fn kind_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn the_type_of_the_file_system_decides() {
@@ -137,9 +136,10 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn the_meter_of_a_directory_can_be_read_twice() {
-        let dir = Dir::open_top(Path::new("/proc")).expect("/proc");
+        let dir = Dir::open_top(std::path::Path::new("/proc")).expect("/proc");
         let meter = Meter::of(&dir);
         let (first, second) = (meter.read(), meter.read());
         assert_eq!(first.source, second.source);

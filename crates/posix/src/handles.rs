@@ -43,13 +43,14 @@ impl Proc {
         tree: Arc<TreeSetup>,
         data: Arc<DataSource>,
     ) -> Result<Self> {
+        let direct_align = place.dir.direct_unit();
         Ok(Self {
             history: History::new(data, 1),
             tree_name: CString::new(tree.name.as_str()).map_err(|_| Errno::INVAL)?,
             place,
             tree,
             top: None,
-            direct_align: 512,
+            direct_align,
         })
     }
 

@@ -59,6 +59,8 @@ mod spec;
 mod status;
 mod survey;
 mod sys;
+#[cfg(test)]
+mod testing;
 
 pub use driver::PosixDriver;
 pub use probe::takes_direct;

@@ -1,6 +1,6 @@
 //! The numbers of refusals: those of the platform as they are, our own above them.
 
-use crate::sys::Errno;
+use crate::sys::{Errno, FOREIGN};
 
 /// The run's directory is not where it was.
 pub(crate) const RUN_DIR_GONE: Errno = Errno(0x8000_0001);
@@ -10,23 +10,6 @@ pub(crate) const CUSTOM_ERROR: Errno = Errno(0x8000_0002);
 pub(crate) const CUSTOM_GARBAGE: Errno = Errno(0x8000_0003);
 /// A directory that is to be made is there, and is that of another run.
 pub(crate) const NOT_OURS: Errno = Errno(0x8000_0004);
-
-macro_rules! names {
-    ($($name:ident)*) => {
-        #[cfg(unix)]
-        const NAMES: &[(i32, &str)] = &[$((libc::$name, stringify!($name))),*];
-        #[cfg(not(unix))]
-        const NAMES: &[(i32, &str)] = &[];
-    };
-}
-
-names! {
-    EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV ENODEV
-    ENOTDIR EISDIR EINVAL ENFILE EMFILE ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDEADLK
-    ENAMETOOLONG ENOLCK ENOSYS ENOTEMPTY ELOOP EPROTO EOVERFLOW EOPNOTSUPP ETIMEDOUT
-    ECONNREFUSED ECONNRESET ECONNABORTED EHOSTDOWN EHOSTUNREACH ENETDOWN ENETUNREACH ENOTCONN
-    EALREADY EINPROGRESS ESTALE EDQUOT ECANCELED
-}
 
 /// An error number as text: `ENOSPC: no space left on device`.
 pub(crate) fn text(code: u32) -> String {
@@ -48,9 +31,9 @@ pub(crate) fn text(code: u32) -> String {
         .next()
         .map(|first| first.to_lowercase().chain(letters).collect::<String>())
         .unwrap_or_default();
-    match NAMES.iter().find(|(n, _)| *n == number) {
-        Some((_, name)) => format!("{name}: {lower}"),
-        None => format!("error {code}: {lower}"),
+    match crate::sys::name_of(number) {
+        Some(name) => format!("{name}: {lower}"),
+        None => format!("error {}: {lower}", code & !FOREIGN),
     }
 }
 

@@ -5,29 +5,33 @@
 //! |---|---|
 //! | `unix` | directories and files of all Unix systems |
 //! | `linux` | what only Linux has; [`own`] for the rest |
-//! | `other_unix` | the same functions for macOS and the BSDs (type-checked, never run) |
-//! | `windows` | what the standard library gives there (type-checked, never run) |
-//! | `raw` | system calls without a safe wrapper |
-//! | `mapped`, `sigbus` | memory mappings, and what happens when a file shrinks below one |
+//! | `other_unix` | the same functions for macOS and the BSDs (run on Linux only so far, with the feature `portable`) |
+//! | `raw` | system calls of Unix without a safe wrapper |
+//! | `mapped`, `sigbus` | memory mappings of Unix, and what happens when a file shrinks below one |
+//! | `unix_pipes` | programs that are asked through pipes |
+//! | `windows` | all of this for Windows |
 
 use std::fmt;
 
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub(crate) use unix::{Dir, File, Names, message_of, raise_file_limit};
+pub(crate) use unix::{Dir, FOREIGN, File, Names, message_of, name_of, raise_file_limit};
 
 #[cfg(unix)]
 pub(crate) mod mapped;
+#[cfg(unix)]
+#[path = "sys/unix_pipes.rs"]
+pub(crate) mod pipes;
 #[cfg(unix)]
 mod raw;
 #[cfg(unix)]
 mod sigbus;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 #[path = "sys/linux.rs"]
 mod own;
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(all(unix, any(feature = "portable", not(target_os = "linux"))))]
 #[path = "sys/other_unix.rs"]
 mod own;
 
@@ -38,7 +42,8 @@ pub(crate) use own::{device_at, device_numbers, unescaped};
 mod windows;
 #[cfg(windows)]
 pub(crate) use windows::{
-    Dir, File, Names, device_at, device_numbers, mapped, message_of, raise_file_limit, unescaped,
+    Dir, FOREIGN, File, Names, device_at, device_numbers, mapped, message_of, name_of, pipes,
+    raise_file_limit, unescaped,
 };
 
 /// An error number of the platform.

@@ -15,8 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The program under test.
+/// The program under test, which was built with these tests.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_filermark");
+
+/// The program that sweeps start: FILERMARK_PROGRAM or, without it, [`PROGRAM`]. `ci/on-system`
+/// sets it to one of another processor or C library.
+fn program() -> OsString {
+    std::env::var_os("FILERMARK_PROGRAM").unwrap_or_else(|| PROGRAM.into())
+}
 
 /// Time limit of all programs of these tests.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -52,7 +58,7 @@ impl WorkDir {
     fn program(&self) -> OsString {
         match self {
             Self::Wine(wine) => wine.program().into(),
-            _ => PROGRAM.into(),
+            _ => program(),
         }
     }
 

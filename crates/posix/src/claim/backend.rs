@@ -114,7 +114,7 @@ pub(crate) fn read_front(dir: &Dir, name: &str) -> Result<FilePrefix, Errno> {
     match dir.open_to_read(&c_name(name)?) {
         Ok(file) => front_of(&file),
         Err(Errno::NOENT) => Ok(FilePrefix::Missing),
-        Err(Errno::LOOP | Errno::NXIO) => Ok(FilePrefix::NoFile),
+        Err(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => Ok(FilePrefix::NoFile),
         Err(e) => Err(e),
     }
 }
@@ -235,7 +235,8 @@ impl RunDirBackend for Mounted<'_> {
                 Removal::File => dir.unlink(&c_name),
                 Removal::Dir => dir.remove_dir(&c_name),
             };
-            let is_dir = || dir.meta(&c_name).is_ok_and(|meta| meta.kind == Kind::Dir);
+            // On Windows a link to a directory is one, too.
+            let is_dir = || dir.meta(&c_name).is_ok_and(|meta| meta.kind != Kind::File);
             became.push(match (what, removed) {
                 (_, Ok(())) => Removed::Done,
                 (_, Err(Errno::NOENT)) => Removed::NotFound,

@@ -1,11 +1,11 @@
 use super::*;
 use crate::PosixDriver;
+use crate::testing::{link_to_dir, link_to_file};
 use filermark_driver_kit::driver::Driver;
 use filermark_driver_kit::driver::ReleaseScope;
 use filermark_driver_kit::marker::{marker_run, owner_text};
 use filermark_engine::name::MARKER;
 use filermark_model::plan::PosixPlan;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -260,12 +260,10 @@ fn what_is_not_ours_is_refused_and_left() {
     ground.put("theirs");
     let elsewhere = TestDir::new();
     elsewhere.claim().expect("claimed");
-    symlink(
-        elsewhere.run_dir().join(MARKER),
-        ground.run_dir().join(MARKER),
-    )
-    .expect("link");
-    assert!(ground.claim().is_err());
+    let marker = elsewhere.run_dir().join(MARKER);
+    if link_to_file(&marker, &ground.run_dir().join(MARKER)) {
+        assert!(ground.claim().is_err());
+    }
 }
 
 #[test]
@@ -287,7 +285,7 @@ fn links_are_not_followed_out() {
     std::fs::create_dir_all(theirs.parent().expect("parent")).expect("dirs");
     std::fs::write(&theirs, b"x").expect("file");
     ground.claim().expect("claimed");
-    symlink(outside.path(), ground.run_dir().join("CL0_A")).expect("link");
+    assert!(link_to_dir(outside.path(), &ground.run_dir().join("CL0_A")));
     let report = ground.claim_later().expect("claimed");
     assert_eq!(
         report.not_ours,
@@ -296,7 +294,7 @@ fn links_are_not_followed_out() {
     assert!(theirs.exists());
     // The run's directory itself.
     let ground = TestDir::new();
-    symlink(outside.path(), ground.run_dir()).expect("link");
+    assert!(link_to_dir(outside.path(), &ground.run_dir()));
     let error = ground.claim().expect_err("refused").to_string();
     assert!(error.contains("not a directory"), "{error}");
     assert!(ground.release().is_err());
@@ -318,6 +316,7 @@ fn a_mount_point_that_cannot_be_used_is_an_error_with_advice() {
     let file = ground.dir.path().join("file");
     std::fs::write(&file, b"").expect("file");
     assert!(claim_at(file).contains("ENOTDIR"));
+    #[cfg(target_os = "linux")]
     assert!(claim_at(PathBuf::from("/proc")).contains("make the run's directory"));
     let mut forged = TestDir::new();
     for name in ["filermark.a/../../x", "etc", "filermark.\0"] {
@@ -326,8 +325,10 @@ fn a_mount_point_that_cannot_be_used_is_an_error_with_advice() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_directory_without_write_permission_is_an_error() {
+    use std::os::unix::fs::PermissionsExt;
     // Root may write everywhere but to /sys.
     let ground = TestDir::new();
     std::fs::set_permissions(ground.dir.path(), PermissionsExt::from_mode(0o555)).expect("mode");

@@ -9,7 +9,6 @@ use filermark_engine::driver::Outcome;
 use filermark_engine::file_action::{FileAction, FileRef};
 use filermark_model::Bucket;
 use std::ffi::CStr;
-use std::fmt::Write;
 use std::time::Duration;
 
 /// The longest wait for a lock; then the operation fails with ETIMEDOUT.
@@ -155,10 +154,10 @@ impl PosixShard {
         let proc = self.parts.handles.proc(proc)?;
         let bucket = names::bucket_path(file.dir, file.bucket)?;
         let name = names::file(file)?;
-        let mut path = proc.place.path.to_string_lossy().into_owned();
-        let tree = &proc.tree.name;
-        // Writing into a String cannot fail.
-        let _ = write!(path, "/{tree}/{}/{}", bucket.as_str(), name.as_str());
-        Ok(path)
+        let path = proc.place.path.join(&proc.tree.name);
+        // The bucket's path has the separator that all systems take.
+        let bucket = bucket.as_str().split('/');
+        let path = bucket.fold(path, |path, name| path.join(name));
+        Ok(path.join(name.as_str()).to_string_lossy().into_owned())
     }
 }

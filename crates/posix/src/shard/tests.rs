@@ -2,6 +2,7 @@
 //! outside with the standard library.
 
 mod error_injection;
+#[cfg(unix)]
 mod mounts;
 mod names;
 mod phases;

@@ -193,6 +193,11 @@ impl Dir {
         own::mount_facts(self.0.as_fd())
     }
 
+    /// What transfers past the cache are tried with first, in bytes: the smallest sector.
+    pub(crate) const fn direct_unit(&self) -> u64 {
+        512
+    }
+
     /// Makes everything stable that its file system still has to write.
     pub(crate) fn sync_all(&self) -> Result<()> {
         own::sync_all(self.open_to_list()?.as_fd())
@@ -273,6 +278,29 @@ impl AsFd for File {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
+}
+
+/// All error numbers are those of the system.
+pub(crate) const FOREIGN: u32 = 0;
+
+macro_rules! names {
+    ($($name:ident)*) => {
+        const NAMES: &[(i32, &str)] = &[$((libc::$name, stringify!($name))),*];
+    };
+}
+
+names! {
+    EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV ENODEV
+    ENOTDIR EISDIR EINVAL ENFILE EMFILE ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDEADLK
+    ENAMETOOLONG ENOLCK ENOSYS ENOTEMPTY ELOOP EPROTO EOVERFLOW EOPNOTSUPP ETIMEDOUT
+    ECONNREFUSED ECONNRESET ECONNABORTED EHOSTDOWN EHOSTUNREACH ENETDOWN ENETUNREACH ENOTCONN
+    EALREADY EINPROGRESS ESTALE EDQUOT ECANCELED
+}
+
+/// The name of an error number.
+pub(crate) fn name_of(number: i32) -> Option<&'static str> {
+    let found = NAMES.iter().find(|(n, _)| *n == number)?;
+    Some(found.1)
 }
 
 /// The system's message for an error number.

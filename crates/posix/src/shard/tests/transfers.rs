@@ -22,6 +22,17 @@ fn write(file: FileRef, offset: u64, length: u32, io: Io) -> FileAction {
     }
 }
 
+/// Writes over a part of a file from outside.
+fn spoil(path: &Path, bytes: &[u8], offset: u64) {
+    use std::io::{Seek, SeekFrom, Write};
+    let mut outside = std::fs::File::options()
+        .write(true)
+        .open(path)
+        .expect("open");
+    outside.seek(SeekFrom::Start(offset)).expect("place");
+    outside.write_all(bytes).expect("spoilt");
+}
+
 fn every_io() -> impl Iterator<Item = Io> {
     (0..8).map(|n| io(n & 1 > 0, n & 2 > 0, n & 4 > 0))
 }
@@ -48,12 +59,7 @@ fn ranges_are_read_and_written_in_every_way() {
             ] {
                 // What is written must come from us.
                 let bytes = vec![0xee; length as usize];
-                use std::os::unix::fs::FileExt;
-                let outside = std::fs::File::options()
-                    .write(true)
-                    .open(&path)
-                    .expect("open");
-                outside.write_all_at(&bytes, offset).expect("spoilt");
+                spoil(&path, &bytes, offset);
                 let outcome = bench.act(read(file, offset, length, io));
                 assert_eq!(outcome.status, Status::Corrupt, "{io:?} {offset} {length}");
                 let outcome = bench.good(write(file, offset, length, io));
