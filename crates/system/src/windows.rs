@@ -228,7 +228,7 @@ mod tests {
 
         let open = dir.path().join("open");
         let user = acl::own_user().unwrap();
-        // Everyone (WD) may read it.
+        // All users (WD) may read it.
         let sddl = format!("D:P(A;;FA;;;{user})(A;;FR;;;WD)");
         let file = acl::create_file(&open, &sddl).unwrap();
         let found = privacy(&file).unwrap();
@@ -243,12 +243,12 @@ mod tests {
     #[test]
     fn accounts_have_names() {
         assert!(acl::own_user().unwrap().starts_with("S-1-5-"));
-        assert!(acl::account_name("S-1-1-0").is_some(), "everyone");
-        assert_eq!(acl::account_name("nobody"), None);
+        assert!(acl::account_name("S-1-1-0").is_some(), "all users");
+        assert_eq!(acl::account_name("no identifier"), None);
     }
 
     #[test]
-    fn scripts_are_run_by_what_their_names_say() {
+    fn the_name_of_a_script_decides_what_runs_it() {
         let shell = script_command(Path::new(r"C:\a b\mon.PS1"));
         assert_eq!(shell.get_program(), "powershell.exe");
         assert_eq!(shell.get_args().last().unwrap(), r"C:\a b\mon.PS1");

@@ -229,7 +229,7 @@ pub fn access_list(file: &File) -> io::Result<AccessList> {
     let _freed = Allocated(descriptor);
     let owner = sid_text(owner)?;
     if acl.is_null() {
-        // Without a list everybody has all rights.
+        // Without a list all users have all rights.
         return Ok(AccessList {
             owner,
             entries: vec![AccessEntry::NotKnown],
