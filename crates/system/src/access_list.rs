@@ -6,7 +6,7 @@ use crate::Privacy;
 const SYSTEM: &str = "S-1-5-18";
 /// The administrators of the host: they may take every file.
 const ADMINISTRATORS: &str = "S-1-5-32-544";
-/// The owner, whoever that is.
+/// The owner of the file.
 const OWNER_RIGHTS: &str = "S-1-3-4";
 /// The rights that let a user read a file: FILE_READ_DATA, GENERIC_READ, GENERIC_ALL.
 const READS: u32 = 0x9000_0001;
@@ -90,7 +90,7 @@ mod tests {
             owner: owner.to_owned(),
             entries: entries.collect(),
         };
-        list.privacy(ME, |sid| (sid == "S-1-1-0").then(|| "Everyone".into()))
+        list.privacy(ME, |sid| (sid == "S-1-5-32-545").then(|| "Users".into()))
     }
 
     #[test]
@@ -104,11 +104,11 @@ mod tests {
 
     #[test]
     fn others_are_named() {
-        let read = list(ME, &[(ME, 1), ("S-1-1-0", 1), (OTHER, 2)]);
+        let read = list(ME, &[(ME, 1), ("S-1-5-32-545", 1), (OTHER, 2)]);
         let Privacy::Shared { who, may_read } = read else {
             panic!("{read:?}");
         };
-        assert_eq!(who, format!("access for Everyone, {OTHER}"));
+        assert_eq!(who, format!("access for Users, {OTHER}"));
         assert!(may_read);
         let write = list(ME, &[(OTHER, 2)]);
         assert!(

@@ -75,11 +75,11 @@ pub struct Limits {
 /// Who may use a file besides this user and the administrators of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Privacy {
-    /// No user.
+    /// No other user.
     Private,
-    /// Others.
+    /// Other users.
     Shared {
-        /// Who, for a message: `mode 644`, `access for Everyone`.
+        /// Who, for a message: `mode 644`, `access for Users`.
         who: String,
         /// Whether they may read it; else they may only change or run it.
         may_read: bool,

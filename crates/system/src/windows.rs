@@ -243,12 +243,12 @@ mod tests {
     #[test]
     fn accounts_have_names() {
         assert!(acl::own_user().unwrap().starts_with("S-1-5-"));
-        assert!(acl::account_name("S-1-1-0").is_some(), "a group that all systems have");
-        assert_eq!(acl::account_name("no such account"), None);
+        assert!(acl::account_name("S-1-1-0").is_some(), "all users");
+        assert_eq!(acl::account_name("no identifier"), None);
     }
 
     #[test]
-    fn scripts_are_run_by_the_program_of_their_suffix() {
+    fn the_name_of_a_script_decides_what_runs_it() {
         let shell = script_command(Path::new(r"C:\a b\mon.PS1"));
         assert_eq!(shell.get_program(), "powershell.exe");
         assert_eq!(shell.get_args().last().unwrap(), r"C:\a b\mon.PS1");

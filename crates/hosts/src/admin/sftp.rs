@@ -52,7 +52,7 @@ pub(super) struct Sftp<R, W> {
 type SftpResult<T> = Result<T, String>;
 
 impl<R: Read, W: Write> Sftp<R, W> {
-    /// Sends the version and reads that of the server.
+    /// Agrees with the server on the version.
     ///
     /// # Errors
     /// A message, as everywhere here: no SFTP server answers.

@@ -51,7 +51,7 @@ fn programs(dir: &Path) -> Programs {
 }
 
 #[test]
-fn a_system_has_one_name_in_all_sources() {
+fn systems_have_one_name_in_all_spellings() {
     for (os, processor, name) in [
         ("Linux", "x86_64", "filermark-linux-x86_64"),
         ("Linux", "aarch64", "filermark-linux-aarch64"),
