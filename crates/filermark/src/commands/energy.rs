@@ -26,7 +26,6 @@ impl Program for Runs {
             agents: None,
             benchmarks: None,
             workload: None,
-            agents: None,
         })
     }
 
