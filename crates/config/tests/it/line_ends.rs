@@ -22,7 +22,8 @@ fn an_rc_file_of_windows_is_read() {
 
 #[test]
 fn a_token_file_of_windows_is_read() {
-    let tokens = "Clients 2\nHOST: one, two\nWorkdir: /mnt/a\n";
+    let tokens =
+        "# one client\nClientname=localhost Username=root Workdir=/tmp Workload=METADATA\n\n";
     let line = "netmist -g client_list -O 10 -l 10";
     let text = |tokens: &str| {
         format!(
