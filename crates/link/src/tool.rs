@@ -94,6 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(unix)]
     fn the_output_of_tools_is_read_within_a_limit() {
         let output = run(
             "sh",
