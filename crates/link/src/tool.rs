@@ -89,12 +89,12 @@ fn read_all(stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     end
 }
 
-#[cfg(test)]
+// They run programs of a shell.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(unix)]
     fn the_output_of_tools_is_read_within_a_limit() {
         let output = run(
             "sh",
