@@ -89,7 +89,8 @@ fn read_all(stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     end
 }
 
-#[cfg(test)]
+// They run programs of a shell.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -255,8 +255,7 @@ impl<'a> HostInstaller<'a> {
             }
             Err(failure) => failure,
         };
-        // The code of cmd.exe and PowerShell for a command that they do not have.
-        if reply.exit == ProcessExit::Code(1)
+        if system::may_be_windows(reply.exit)
             && let Ok(system) = system::ask(self.client, self.host, self.limits)
             && SystemName::of(&system).is_windows()
         {

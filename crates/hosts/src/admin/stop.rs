@@ -209,8 +209,7 @@ fn over_ssh(
     if let Some(report) = report_in(&reply.output, tag) {
         return Ok(report.verdict());
     }
-    // The code of cmd.exe for a command that it does not have.
-    if reply.exit == ProcessExit::Code(1)
+    if system::may_be_windows(reply.exit)
         && answer_in(&reply, host).is_err()
         && let Ok(system) = system::find(client, host)
         && SystemName::of(&system).is_windows()

@@ -3,6 +3,7 @@
 
 use super::HostLimits;
 use super::remote::{self, RemoteCommand, RemoteError};
+use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{Remote, SshClient, destination};
 use filermark_model::launch::HostPlan;
 use filermark_system::Platform;
@@ -54,6 +55,13 @@ pub(super) fn ask(
             )
         }))),
     }
+}
+
+/// Whether a host on which a POSIX shell did not answer may have Windows: the exit codes of
+/// PowerShell and cmd.exe for a command that they do not have, 1 and 9009, of which ssh passes
+/// on eight bits.
+pub(super) fn may_be_windows(exit: ProcessExit) -> bool {
+    matches!(exit, ProcessExit::Code(1 | 49 | 9009))
 }
 
 /// The answer in the output; `None`: there is none.
@@ -128,6 +136,14 @@ mod tests {
         ] {
             assert_eq!(answer_in(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_exit_codes_of_unknown_commands_are_known() {
+        for (code, expected) in [(1, true), (9009 & 0xff, true), (0, false), (255, false)] {
+            assert_eq!(may_be_windows(ProcessExit::Code(code)), expected, "{code}");
+        }
+        assert!(!may_be_windows(ProcessExit::Signal(9)));
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl LinkControl {
     }
 
     /// How often the relay has woken.
-    #[cfg(test)]
+    #[cfg(all(test, unix))]
     pub(super) fn wake_count(&self) -> u64 {
         self.wake_count.load(std::sync::atomic::Ordering::Relaxed)
     }
