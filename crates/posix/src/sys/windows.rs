@@ -218,7 +218,11 @@ impl Dir {
 
     /// The attributes of a name.
     pub(crate) fn meta(&self, name: &CStr) -> Result<Meta> {
-        let (attributes, size) = raw::attributes_of(self.handle.as_handle(), &Wide::of(name)?)?;
+        const SIZE_AT: usize = 40;
+        const ATTRIBUTES_AT: usize = 48;
+        let file = self.open_to_name(name)?;
+        let info = raw::info(file.as_handle(), nt::FileNetworkOpenInformation, 56)?;
+        let (attributes, size) = (info.u32_at(ATTRIBUTES_AT), info.u64_at(SIZE_AT));
         let is = |attribute| attributes & attribute != 0;
         let kind = match is(w::FILE_ATTRIBUTE_DIRECTORY) {
             _ if is(w::FILE_ATTRIBUTE_REPARSE_POINT | w::FILE_ATTRIBUTE_DEVICE) => Kind::Other,
@@ -402,14 +406,8 @@ impl Dir {
     }
 }
 
-/// A directory in another one, which is no reparse point. It is looked at twice: what
-/// the handle says is certain; what the name says is also right where a file system goes
-/// through a link although it is told not to (Wine).
+/// A directory in another one, which is no reparse point.
 fn open_child(parent: BorrowedHandle<'_>, name: &Wide) -> Result<OwnedHandle> {
-    let (attributes, _) = raw::attributes_of(parent, name)?;
-    if attributes & w::FILE_ATTRIBUTE_DIRECTORY == 0 {
-        return Err(Errno::NOTDIR);
-    }
     let how = Open {
         access: NAMING,
         disposition: nt::FILE_OPEN,
@@ -417,14 +415,13 @@ fn open_child(parent: BorrowedHandle<'_>, name: &Wide) -> Result<OwnedHandle> {
     };
     let (dir, _) = raw::open(parent, name, how)?;
     match tag_of(dir.as_handle()) {
-        Ok((now, tag)) if now & w::FILE_ATTRIBUTE_REPARSE_POINT != 0 => {
+        Ok((attributes, tag)) if attributes & w::FILE_ATTRIBUTE_REPARSE_POINT != 0 => {
             // A junction, or a volume that is mounted here.
             Err(match tag {
                 IO_REPARSE_TAG_MOUNT_POINT => Errno::XDEV,
                 _ => Errno::NOTDIR,
             })
         }
-        _ if attributes & w::FILE_ATTRIBUTE_REPARSE_POINT != 0 => Err(Errno::NOTDIR),
         _ => Ok(dir),
     }
 }
@@ -490,10 +487,6 @@ pub(crate) fn raise_file_limit() -> Option<u64> {
     None
 }
 
-/// Nothing counts here what is read.
-pub(crate) fn unescaped(text: &str) -> String {
-    text.to_owned()
-}
 /// The numbers of devices are those of Linux.
 pub(crate) fn device_numbers(_: u64) -> (u32, u32) {
     (0, 0)

@@ -115,17 +115,6 @@ pub(super) fn open(dir: BorrowedHandle<'_>, name: &Wide, how: Open) -> Result<(O
     Ok((handle, answer.Information == CREATED))
 }
 
-/// Attributes (FILE_ATTRIBUTE_...) and size of a name; not of what it points to.
-pub(super) fn attributes_of(dir: BorrowedHandle<'_>, name: &Wide) -> Result<(u32, u64)> {
-    let mut info = nt::FILE_NETWORK_OPEN_INFORMATION::default();
-    // SAFETY: both structures live through the call.
-    let status = with_name(dir, name, |attributes| unsafe {
-        nt::NtQueryFullAttributesFile(attributes, &raw mut info)
-    });
-    checked(status)?;
-    Ok((info.FileAttributes, info.EndOfFile as u64))
-}
-
 /// A structure that the system has filled in, read by the offsets of its members.
 pub(super) struct Answer([u64; ANSWER_BYTES / 8]);
 
