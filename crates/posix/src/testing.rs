@@ -50,10 +50,3 @@ pub(crate) fn answering(with: &str) -> Vec<String> {
     let script = format!("while read -r line; do echo {with}; done");
     ["sh", "-c", &script].map(str::to_owned).to_vec()
 }
-
-/// The same, for so many lines that no test uses them up.
-#[cfg(windows)]
-pub(crate) fn answering(with: &str) -> Vec<String> {
-    let script = format!("for /l %i in (1,1,1000) do @(set /p line=&echo {with})");
-    ["cmd", "/c", &script].map(str::to_owned).to_vec()
-}

@@ -96,10 +96,11 @@ fn permissions_are_attributes() {
     };
     dir.chmod(c"f", 0o444).expect("changed");
     assert_ne!(attributes() & w::FILE_ATTRIBUTE_READONLY, 0);
-    assert_eq!(
-        dir.open_file(c"f", OpenMode::default(), false).err(),
-        Some(Errno::ACCES)
-    );
+    // Wine asks the system below, where root may write.
+    if !is_wine() {
+        let opened = dir.open_file(c"f", OpenMode::default(), false);
+        assert_eq!(opened.err(), Some(Errno::ACCES));
+    }
     dir.chmod(c"f", 0o600).expect("changed");
     assert_eq!(attributes() & w::FILE_ATTRIBUTE_READONLY, 0);
     dir.chmod(c"f", 0o644).expect("changed");
