@@ -26,9 +26,8 @@ pub(crate) fn link_to_file(to: &Path, at: &Path) -> bool {
     made(at, std::os::windows::fs::symlink_file(to, at))
 }
 
-/// Wine makes no links and says that it did. It goes through those of the system below
-/// whatever it is told, and by a handle they cannot be told from what they point to:
-/// nothing can be tested with them.
+/// Wine makes no links, and returns success. It follows those of the system below in spite
+/// of the flag, and shows no attribute of them by a handle: nothing can be tested with them.
 #[cfg(windows)]
 fn made(at: &Path, link: std::io::Result<()>) -> bool {
     let is_there = at.symlink_metadata().is_ok();

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn states_that_windows_merges_are_told_apart() {
+    fn states_that_windows_merges_have_different_numbers() {
         let denied = |_| w::ERROR_ACCESS_DENIED;
         assert_eq!(
             of_status(w::STATUS_FILE_IS_A_DIRECTORY, denied),

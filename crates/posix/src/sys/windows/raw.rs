@@ -150,7 +150,7 @@ pub(super) fn info(
     let mut block = IO_STATUS_BLOCK::default();
     let bytes = bytes.min(ANSWER_BYTES) as u32;
     let into = (&raw mut answer.0).cast();
-    // SAFETY: the answer has room for so many bytes.
+    // SAFETY: the answer has so many bytes.
     let status =
         unsafe { nt::NtQueryInformationFile(raw(file), &raw mut block, into, bytes, class) };
     checked(status).map(|()| answer)
@@ -310,9 +310,9 @@ pub(super) fn path_of(file: BorrowedHandle<'_>, form: u32) -> Result<Vec<u16>> {
     /// The longest path of the system.
     const UNITS_MAX: usize = 32_768;
     let mut path = vec![0; UNITS_MAX];
-    let (into, room) = (path.as_mut_ptr(), UNITS_MAX as u32);
+    let (into, capacity) = (path.as_mut_ptr(), UNITS_MAX as u32);
     // SAFETY: the vector has so many units.
-    match unsafe { fs::GetFinalPathNameByHandleW(raw(file), into, room, form) } as usize {
+    match unsafe { fs::GetFinalPathNameByHandleW(raw(file), into, capacity, form) } as usize {
         0 => Err(last_error()),
         count if count < UNITS_MAX => {
             path.truncate(count);
@@ -326,9 +326,9 @@ pub(super) fn path_of(file: BorrowedHandle<'_>, form: u32) -> Result<Vec<u16>> {
 pub(super) fn volume_of(path: &[u16]) -> Result<Vec<u16>> {
     let path: Vec<u16> = path.iter().copied().chain([0]).collect();
     let mut place = vec![0; path.len() + 2];
-    let (into, room) = (place.as_mut_ptr(), place.len() as u32);
+    let (into, capacity) = (place.as_mut_ptr(), place.len() as u32);
     // SAFETY: the path ends with a 0, and the vector has so many units.
-    if unsafe { fs::GetVolumePathNameW(path.as_ptr(), into, room) } == 0 {
+    if unsafe { fs::GetVolumePathNameW(path.as_ptr(), into, capacity) } == 0 {
         return Err(last_error());
     }
     let end = place.iter().position(|unit| *unit == 0);
