@@ -11,8 +11,6 @@
 //! | `unix_pipes` | programs that are asked through pipes |
 //! | `windows` | all of this for Windows |
 
-use std::fmt;
-
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -98,19 +96,6 @@ impl From<rustix::io::Errno> for Errno {
 impl From<std::io::Error> for Errno {
     fn from(e: std::io::Error) -> Self {
         e.raw_os_error().map_or(Self::IO, |n| Self(n as u32))
-    }
-}
-
-#[cfg(windows)]
-impl From<std::io::Error> for Errno {
-    fn from(e: std::io::Error) -> Self {
-        windows::errno(&e)
-    }
-}
-
-impl fmt::Display for Errno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::status::text(self.0))
     }
 }
 

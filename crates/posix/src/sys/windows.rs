@@ -25,8 +25,8 @@ mod tests;
 mod wide;
 
 use super::{Errno, Kind, Meta, OpenMode, Result, Space};
+pub(super) use errors::numbers;
 pub(crate) use errors::{FOREIGN, message_of, name_of};
-pub(super) use errors::{numbers, of_error as errno};
 pub use listing::Names;
 use raw::Open;
 use std::ffi::CStr;
