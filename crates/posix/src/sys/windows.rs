@@ -73,7 +73,11 @@ fn whole(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut parts = path.components();
     match (parts.next(), parts.next()) {
-        (Some(Component::Prefix(_)), None) => path.join(r"\"),
+        (Some(Component::Prefix(_)), None) => {
+            let mut drive = path.as_os_str().to_owned();
+            drive.push(r"\");
+            drive.into()
+        }
         _ => path.to_owned(),
     }
 }
