@@ -214,17 +214,20 @@ pub(crate) fn refuse_background_only(
     }
 }
 
-/// Refuses parameters of Windows clients.
+/// Refuses the parameters that Windows clients had of their own.
 pub(crate) fn refuse_windows(r: &mut Reading<'_>) {
     for given in r.values.all() {
-        let name = given.parameter.name;
-        let windows = name.contains("WINDOWS");
-        if windows && matches!(given.parameter.standard, StandardValue::Refused) {
-            r.reports.refuse(
-                given.location.clone(),
-                format!("{name} belongs to Windows clients, which are not built yet"),
-                "leave it out or empty",
-            );
+        let parameter = given.parameter;
+        if !matches!(parameter.standard, StandardValue::Refused) {
+            continue;
         }
+        r.reports.refuse(
+            given.location.clone(),
+            format!(
+                "{} is not used: Windows clients have the parameters of all clients",
+                parameter.name
+            ),
+            format!("leave it out or empty; {}", parameter.instead()),
+        );
     }
 }

@@ -50,6 +50,7 @@ impl LaunchSettings {
             srun_command: command(r, &params::SRUN_COMMAND),
             ip,
             install: values.get(&params::INSTALL),
+            agents_dir: agents_dir(r),
             on_lost: values.get(&params::ON_LOST),
             listen: listen(r, launcher),
             prime_address: checked(r, &params::PRIME_ADDRESS, check_address)
@@ -212,6 +213,21 @@ fn listen(r: &mut Reading<'_>, launcher: Launcher) -> Option<SocketAddr> {
     let message = format!("PRIME_LISTEN={} {what}", quoted(&text));
     r.refuse(&params::PRIME_LISTEN, message, hint);
     None
+}
+
+/// The directory with the programs for other systems; must exist.
+fn agents_dir(r: &mut Reading<'_>) -> Option<PathBuf> {
+    let (values, sources) = (r.values, r.sources);
+    let path = sources.folder().join(values.get(&params::AGENTS_DIR)?);
+    if !path.is_dir() {
+        let shown = filermark_model::text::sanitize(&path.display().to_string(), 4096);
+        r.refuse(
+            &params::AGENTS_DIR,
+            format!("the directory {shown} does not exist"),
+            "put the programs for the clients there, e.g. filermark-linux-aarch64 and filermark-windows-x86_64.exe",
+        );
+    }
+    Some(path)
 }
 
 /// The file with the prime's keys; must exist where agents are started by hand.

@@ -3,7 +3,7 @@
 use crate::error::{ConfigError, SourceLocation};
 use crate::params::{Kind, Parameter};
 use crate::rc::Assignment;
-use crate::text::secret_file::{others_can_read, password_of_environment};
+use crate::text::secret_file::password_of_environment;
 use filermark_model::input::{InputFile, RC_OPTION};
 use filermark_model::secret::Secret;
 use std::cell::RefCell;
@@ -201,7 +201,7 @@ impl RcFile {
             name,
             folder,
             text,
-            others_can_read: others_can_read(path),
+            others_can_read: filermark_system::others_may_read(path),
         })
     }
 

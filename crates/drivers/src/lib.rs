@@ -6,6 +6,8 @@ use filermark_driver_kit::spec::DriverSpec;
 use filermark_model::plan::DriverPlan;
 use std::sync::Arc;
 
+pub use filermark_posix::takes_direct;
+
 macro_rules! list {
     ($([$($entry:tt)+])+) => {
         /// All of them: those of the list in `model/src/plan/driver.rs`.

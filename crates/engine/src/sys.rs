@@ -1,16 +1,17 @@
-//! Code for one operating system, one module each, with the same functions.
+//! Code for one operating system, one module each, with the same functions. With the feature
+//! `portable`, Linux has the one of other Unix systems: its tests run so.
 
 #[cfg(unix)]
 mod unix;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod linux;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub use linux::*;
 
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(all(unix, any(feature = "portable", not(target_os = "linux"))))]
 mod other_unix;
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(all(unix, any(feature = "portable", not(target_os = "linux"))))]
 pub use other_unix::*;
 
 #[cfg(windows)]

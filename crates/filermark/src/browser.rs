@@ -3,9 +3,9 @@
 //! The report's style sheet has rules for paper. The browser gets a temporary profile, no
 //! network, and a time limit. The crate `report` starts no processes, so this is here.
 
+use filermark_link::child::{TERM_GRACE, end_all, spawn_in_own_group};
 use filermark_model::text::sanitize;
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,14 +13,19 @@ use std::time::{Duration, Instant};
 /// The variable that names the browser.
 pub const VARIABLE: &str = "FILERMARK_BROWSER";
 /// Names of browsers that can print without a screen.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     "chromium",
     "chromium-browser",
     "google-chrome",
     "google-chrome-stable",
     "chrome",
     "microsoft-edge",
+    "msedge",
 ];
+/// Where browsers are installed on Windows, which has them in no path: below the directories
+/// that these variables name.
+const INSTALLED: [&str; 2] = [r"Google\Chrome\Application", r"Microsoft\Edge\Application"];
+const PROGRAM_DIRS: [&str; 3] = ["ProgramFiles", "ProgramFiles(x86)", "LocalAppData"];
 /// Time limit of a browser: on a busy machine it starts in some ten seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 /// Interval at which its exit is polled.
@@ -53,13 +58,12 @@ pub fn pdf(page: &str, program: Option<&Path>) -> Result<Vec<u8>, String> {
         .env("HOME", own.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(log)
-        .process_group(0);
-    let mut child = command.spawn().map_err(|e| {
+        .stderr(log);
+    let mut child = spawn_in_own_group(&mut command).map_err(|e| {
         format!("{name} cannot be started: {e}; name another browser: --browser or {VARIABLE}")
     })?;
     let ended = wait(&mut child, LIMIT);
-    end_group(&mut child);
+    end_all(std::slice::from_mut(&mut child), TERM_GRACE);
     let status = ended.ok_or_else(|| {
         let seconds = LIMIT.as_secs();
         format!("{name} did not print the page within {seconds} s; print the HTML report by hand")
@@ -85,8 +89,7 @@ fn arguments(own: &Path, source: &Path, out: &Path) -> Vec<OsString> {
     profile.push(own.join("profile"));
     let mut print = OsString::from("--print-to-pdf=");
     print.push(out);
-    let mut page = OsString::from("file://");
-    page.push(source);
+    let page = format!("file://{}", url_path(source));
     let mut all: Vec<OsString> = [
         "--headless",
         "--disable-gpu",
@@ -104,12 +107,21 @@ fn arguments(own: &Path, source: &Path, out: &Path) -> Vec<OsString> {
     ]
     .map(OsString::from)
     .into();
-    if rustix::process::geteuid().is_root() {
+    if filermark_system::user().is_some_and(|user| user.effective_uid == 0) {
         // As root it refuses to start with its sandbox; the page has no scripts.
         all.push("--no-sandbox".into());
     }
-    all.extend([profile, print, page]);
+    all.extend([profile, print, page.into()]);
     all
+}
+
+/// A path as the path of a URL: `/tmp/x`, or `/C:/tmp/x`.
+fn url_path(path: &Path) -> String {
+    let text = path.to_string_lossy().replace('\\', "/");
+    match text.starts_with('/') {
+        true => text,
+        false => format!("/{text}"),
+    }
 }
 
 /// The browser that the variable names, or the first of those in the path.
@@ -118,10 +130,15 @@ fn find(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf, Stri
         return Ok(named.into());
     }
     let path = path.unwrap_or_default();
-    let dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let all = NAMES
-        .iter()
-        .flat_map(|n| dirs.iter().map(move |d| d.join(n)));
+    let mut dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    if cfg!(windows) {
+        let programs = PROGRAM_DIRS.iter().filter_map(std::env::var_os);
+        dirs.extend(programs.flat_map(|d| INSTALLED.map(|at| Path::new(&d).join(at))));
+    }
+    let all = NAMES.iter().flat_map(|name| {
+        let program = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        dirs.iter().map(move |dir| dir.join(&program))
+    });
     let mut there = all.filter(|program| program.is_file());
     there.next().ok_or_else(|| {
         format!(
@@ -140,17 +157,6 @@ fn wait(child: &mut Child, limit: Duration) -> Option<std::process::ExitStatus> 
             Ok(None) | Err(_) => return None,
         }
     }
-}
-
-/// Ends its remaining processes, which are in its group.
-fn end_group(child: &mut Child) {
-    if let Some(pid) = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-    {
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-    }
-    let _ = child.wait();
 }
 
 #[cfg(test)]
@@ -189,13 +195,11 @@ mod tests {
 
     #[test]
     fn programs_that_hang_are_ended() {
-        let mut child = Command::new("sleep")
-            .arg("600")
-            .process_group(0)
-            .spawn()
-            .expect("it starts");
+        let mut command = Command::new("sleep");
+        let child = spawn_in_own_group(command.arg("600"));
+        let mut child = child.expect("it starts");
         assert_eq!(wait(&mut child, Duration::from_millis(60)), None);
-        end_group(&mut child);
+        end_all(std::slice::from_mut(&mut child), TERM_GRACE);
         assert!(matches!(child.try_wait(), Ok(Some(_))));
     }
 }

@@ -88,9 +88,21 @@ fn after_help() -> String {
     format!("{}\n{}\n{STREAMS}", examples(), crate::outputs::help())
 }
 
+/// What `--version` shows; `-V` shows the version alone.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nbuild ",
+    env!("FILERMARK_SOURCES"),
+    "\nsystem ",
+    env!("FILERMARK_SYSTEM"),
+    "\ncommit ",
+    env!("FILERMARK_COMMIT")
+);
+
 /// Measures file servers: load sweeps over NFS and SMB, from rc file to report.
 #[derive(Debug, Parser)]
 #[command(name = "filermark", version, about, after_help = after_help())]
+#[command(long_version = LONG_VERSION)]
 #[command(
     propagate_version = true,
     arg_required_else_help = true,
@@ -190,6 +202,9 @@ pub struct SourceArgs {
     /// Set a parameter, overriding the rc file; may be repeated
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
+    /// Directory with the programs for clients of other systems (AGENTS_DIR)
+    #[arg(long, value_name = "DIR")]
+    pub agents: Option<PathBuf>,
     /// Benchmark and workload definitions of your own (BENCHMARK_FILE)
     #[arg(short, long, value_name = "FILE")]
     pub benchmarks: Option<PathBuf>,

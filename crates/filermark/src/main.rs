@@ -33,7 +33,23 @@ mod tests;
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
+/// The build of this program, as `build.rs` names it. It is in the file as one text, so that
+/// it can be read from a program for another system.
+#[used]
+static BUILD: &str = concat!(
+    "filermark-build/1: ",
+    env!("FILERMARK_SOURCES"),
+    "; ",
+    env!("CARGO_PKG_VERSION"),
+    "; ",
+    env!("FILERMARK_SYSTEM"),
+    "; ",
+    env!("FILERMARK_COMMIT"),
+    ";"
+);
+
 fn main() -> ExitCode {
+    filermark_link::build_mark::declare(BUILD);
     let cli: Cli = match stdout::parse() {
         Ok(cli) => cli,
         Err(code) => return code,

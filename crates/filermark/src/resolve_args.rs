@@ -119,6 +119,11 @@ pub fn sources(args: &SourceArgs) -> Result<Sources, CommandError> {
     if let Some(dir) = &args.dir {
         sources.set("-d", "WORK_DIR", &dir.display().to_string());
     }
+    if let Some(dir) = &args.agents {
+        // Relative to the current directory, too.
+        let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+        sources.set("--agents", "AGENTS_DIR", &dir.display().to_string());
+    }
     if let Some(file) = &args.benchmarks {
         // Relative to the current directory, not to the rc file.
         let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());

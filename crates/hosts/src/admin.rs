@@ -8,15 +8,20 @@ mod answer;
 mod copy_id;
 #[cfg(target_os = "linux")]
 mod end_run;
+#[cfg(windows)]
+mod end_run_windows;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod install;
 pub mod keys;
 pub(crate) mod remote;
 mod scripts;
+mod sftp;
 mod slurm_jobs;
 pub mod stop;
+pub(crate) mod system;
 mod verdict;
+mod windows;
 
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};

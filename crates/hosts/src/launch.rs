@@ -18,6 +18,7 @@ pub mod ssh;
 pub mod tag;
 #[cfg(test)]
 mod tests;
+pub(crate) mod windows;
 
 pub use accept::AcceptLauncher;
 pub use connect::ConnectLauncher;

@@ -5,3 +5,4 @@
 pub mod admin;
 pub mod launch;
 pub mod preflight;
+pub mod programs;

@@ -251,6 +251,7 @@ mod tests {
             protocol: PROTOCOL,
             version: "1".into(),
             build: String::new(),
+            commit: String::new(),
             host: "here".into(),
             key: String::new(),
         }

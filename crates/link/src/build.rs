@@ -1,5 +1,7 @@
 //! The program as a file: its build, and the mark that identifies a file as Filermark.
 
+use crate::build_mark::{self, BuildMark};
+pub use crate::build_mark::{BUILD_DIGITS, BUILD_MARK};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,8 +15,6 @@ pub const MARK: &str = "filermark-program/1: this file is Filermark, a file-serv
 #[used]
 static KEPT_MARK: &str = MARK;
 
-/// Digits of a build's name.
-pub const BUILD_DIGITS: usize = 16;
 /// Bytes of a file that are read at once.
 const CHUNK_LEN: usize = 1 << 20;
 
@@ -27,6 +27,8 @@ pub struct Program {
     pub sha256: String,
     /// Its length in bytes.
     pub len: u64,
+    /// The build that it declares; `None`: it declares none.
+    pub mark: Option<BuildMark>,
 }
 
 impl Program {
@@ -52,7 +54,13 @@ impl Program {
         }
         let digest: [u8; 32] = hash.finalize().into();
         let sha256 = digest.iter().map(|b| format!("{b:02x}")).collect();
-        Ok(Self { path, sha256, len })
+        let mark = BuildMark::find(File::open(&path)?)?;
+        Ok(Self {
+            path,
+            sha256,
+            len,
+            mark,
+        })
     }
 
     /// Whether the file has capabilities (`setcap`), which a copy does not have.
@@ -60,9 +68,11 @@ impl Program {
         own::has_capabilities(&self.path)
     }
 
-    /// The name of its build: the beginning of its hash.
+    /// The name of its build: that of its sources; the beginning of its hash if it does not
+    /// declare them.
     pub fn build(&self) -> &str {
-        self.sha256.get(..BUILD_DIGITS).unwrap_or(&self.sha256)
+        let own = || self.sha256.get(..BUILD_DIGITS).unwrap_or(&self.sha256);
+        self.mark.as_ref().map_or_else(own, |mark| &mark.sources)
     }
 }
 
@@ -137,53 +147,27 @@ pub fn own_program() -> Result<&'static Program, String> {
     OWN.get_or_init(read).as_ref().map_err(Clone::clone)
 }
 
-/// The name of this build: the beginning of the SHA-256 of the program file; empty: it
-/// cannot be read.
+/// The name of this build: the beginning of the SHA-256 of its sources. A program that does
+/// not declare them is identified by its file; empty: it cannot be read.
 pub fn own_build() -> &'static str {
-    own_program().map_or("", Program::build)
+    match build_mark::own_mark() {
+        Some(mark) => &mark.sources,
+        None => own_program().map_or("", Program::build),
+    }
+}
+
+/// The commit that this program was made from, with `+` if its sources differ from it; empty:
+/// not known.
+pub fn own_commit() -> &'static str {
+    build_mark::own_mark().map_or("", |mark| &mark.commit)
 }
 
 /// Whether a file is a Filermark program.
 ///
 /// # Errors
 /// It cannot be read.
-pub fn has_mark(mut file: impl Read) -> io::Result<bool> {
-    let mark = MARK.as_bytes();
-    let mut window: Vec<u8> = Vec::with_capacity(CHUNK_LEN + mark.len());
-    loop {
-        let kept = window.len();
-        match file
-            .by_ref()
-            .take(CHUNK_LEN as u64)
-            .read_to_end(&mut window)
-        {
-            Ok(_) => {}
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e),
-        }
-        if finds(&window, mark) {
-            return Ok(true);
-        }
-        if window.len() == kept {
-            return Ok(false);
-        }
-        // The mark may span two chunks.
-        let from = window.len().saturating_sub(mark.len() - 1);
-        window.drain(..from);
-    }
-}
-
-fn finds(bytes: &[u8], mark: &[u8]) -> bool {
-    let first = mark[0];
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|b| *b == first) {
-        rest = &rest[at..];
-        if rest.starts_with(mark) {
-            return true;
-        }
-        rest = &rest[1..];
-    }
-    false
+pub fn has_mark(file: impl Read) -> io::Result<bool> {
+    build_mark::search(file, MARK.as_bytes(), 0, &mut |_| true)
 }
 
 #[cfg(test)]
@@ -202,6 +186,10 @@ mod tests {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
         assert_eq!((program.build(), program.len), ("ba7816bf8f01cfea", 3));
+        let text = format!("abc {BUILD_MARK}0123456789abcdef; 1; linux-x86_64; ;");
+        std::fs::write(dir.path().join("abc"), text).unwrap();
+        let program = Program::read(dir.path().join("abc")).unwrap();
+        assert_eq!(program.build(), "0123456789abcdef", "declared");
         assert!(Program::read(dir.path().join("none")).is_err());
     }
 

@@ -1,5 +1,5 @@
 //! Programs of the user that run during a benchmark, each in its own process group, so that
-//! their children end with them.
+//! their children end with them. On Windows the group is a job.
 
 use filermark_model::secret::PASSWORD_VARIABLE;
 use std::process::{Child, Command, ExitStatus};
@@ -71,6 +71,7 @@ pub fn has_running_group(leader: &Child) -> bool {
 /// The result of `wait` for a program.
 pub fn end_by(status: ExitStatus) -> ExitKind {
     match status.code() {
+        Some(code) if group::was_killed(code) => ExitKind::Signal(SIGKILL),
         Some(code) => ExitKind::Exited(code),
         None => ExitKind::Signal(group::signal_of(status)),
     }
@@ -101,12 +102,19 @@ fn wait_all(
     }
 }
 
-/// Starts the program as leader of its own process group, where the system has such, and
-/// without the password in its environment.
-pub fn in_own_group(command: &mut Command) -> &mut Command {
+/// Starts the program as leader of its own process group, and without the password in its
+/// environment.
+///
+/// # Errors
+/// It cannot be started.
+pub fn spawn_in_own_group(command: &mut Command) -> std::io::Result<Child> {
     // srun would even pass it to all nodes.
-    group::in_new_group(command.env_remove(PASSWORD_VARIABLE))
+    group::spawn(command.env_remove(PASSWORD_VARIABLE))
 }
+
+#[cfg(windows)]
+#[path = "child/jobs.rs"]
+mod group;
 
 #[cfg(unix)]
 mod group {
@@ -116,8 +124,8 @@ mod group {
     use std::process::{Child, Command, ExitStatus};
     use std::time::Duration;
 
-    pub fn in_new_group(command: &mut Command) -> &mut Command {
-        command.process_group(0)
+    pub fn spawn(command: &mut Command) -> std::io::Result<Child> {
+        command.process_group(0).spawn()
     }
 
     pub fn terminate(child: &mut Child) {
@@ -145,6 +153,11 @@ mod group {
 
     pub fn signal_of(status: ExitStatus) -> i32 {
         status.signal().unwrap_or(0)
+    }
+
+    /// A program that was killed has no exit code.
+    pub const fn was_killed(_: i32) -> bool {
+        false
     }
 
     /// `/proc/PID/stat` has the state and the group as the first and the third field after the
@@ -185,43 +198,5 @@ mod group {
         if let Some(pid) = Pid::from_raw(leader as i32) {
             let _ = kill(pid, signal);
         }
-    }
-}
-
-/// Without process groups only the program itself can be ended.
-#[cfg(not(unix))]
-mod group {
-    use super::ExitKind;
-    use std::process::{Child, Command, ExitStatus};
-
-    pub fn end_of(child: &mut Child) -> std::io::Result<Option<ExitKind>> {
-        Ok(child.try_wait()?.map(super::end_by))
-    }
-
-    pub fn signal_of(_: ExitStatus) -> i32 {
-        super::SIGKILL
-    }
-
-    pub fn has_running(_: u32) -> bool {
-        true
-    }
-
-    /// Without groups there are no numbers to end them by.
-    pub fn end_numbers(_: &[u32], _: std::time::Duration) {}
-
-    pub fn in_new_group(command: &mut Command) -> &mut Command {
-        command
-    }
-
-    pub fn terminate(child: &mut Child) {
-        let _ = child.kill();
-    }
-
-    pub fn end_now(child: &mut Child) {
-        let _ = child.kill();
-    }
-
-    pub fn has_ended(child: &mut Child) -> bool {
-        !super::is_running(child)
     }
 }

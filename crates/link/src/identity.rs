@@ -1,6 +1,6 @@
 //! The program and host of this process: the contents of the first message.
 
-use crate::build::own_build;
+use crate::build::{own_build, own_commit};
 use crate::message::{Hello, PROTOCOL};
 use crate::secure::seal::Opener;
 
@@ -10,6 +10,7 @@ pub fn own_hello() -> Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
         build: own_build().into(),
+        commit: own_commit().into(),
         host: own_host(),
         key: String::new(),
     }
@@ -34,7 +35,7 @@ mod tests {
     use crate::build::BUILD_DIGITS;
 
     #[test]
-    fn a_build_is_identified_by_its_bytes() {
+    fn a_program_without_a_declared_build_is_identified_by_its_bytes() {
         let hello = own_hello();
         assert_eq!(hello.build.len(), BUILD_DIGITS);
         assert!(hello.build.chars().all(|c| c.is_ascii_hexdigit()));

@@ -12,6 +12,7 @@
 pub mod agent_state;
 pub mod agents;
 pub mod build;
+pub mod build_mark;
 mod byte_budget;
 pub mod child;
 pub mod client_reads;

@@ -47,7 +47,8 @@ pub mod peer_keys;
 mod relay;
 pub mod seal;
 pub mod secret;
-#[cfg(test)]
+// They take pairs of local sockets.
+#[cfg(all(test, unix))]
 mod tests;
 pub mod wire;
 

@@ -34,16 +34,18 @@ pub enum ToolError {
 /// Runs it to its end.
 pub fn run(program: &str, args: &[&str], limit: Duration) -> Result<ToolOutput, ToolError> {
     let mut command = Command::new(program);
-    // Tools of administrators may not be in the user's PATH.
-    let path = std::env::var("PATH").unwrap_or_default();
+    if cfg!(unix) {
+        // Tools of administrators may not be in the user's PATH.
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{path}:/usr/sbin:/sbin:/usr/bin:/bin"));
+    }
     command
         .args(args)
-        .env("PATH", format!("{path}:/usr/sbin:/sbin:/usr/bin:/bin"))
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = match child::in_own_group(&mut command).spawn() {
+    let mut child = match child::spawn_in_own_group(&mut command) {
         Ok(child) => child,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(ToolError::Missing),
         Err(e) => return Err(ToolError::Failed(format!("{program}: {e}"))),
@@ -87,7 +89,8 @@ fn read_all(stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     end
 }
 
-#[cfg(test)]
+// They run programs of a shell.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -24,6 +24,8 @@ pub struct LaunchPlan {
     pub ip: IpChoice,
     /// A run copies the program to clients that lack this very version (INSTALL).
     pub install: bool,
+    /// The directory with the programs for other systems (AGENTS_DIR, `--agents`).
+    pub agents_dir: Option<PathBuf>,
     /// What a lost agent means (ON_LOST, `--on-lost`).
     pub on_lost: OnLost,
     /// Where the prime waits for agents that connect to it (PRIME_LISTEN).
@@ -46,6 +48,7 @@ impl LaunchPlan {
             srun_command: vec!["srun".into()],
             ip: IpChoice::Any,
             install: true,
+            agents_dir: None,
             on_lost: OnLost::End,
             listen: None,
             prime_address: None,

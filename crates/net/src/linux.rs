@@ -1,6 +1,7 @@
 //! What this crate needs of Linux: epoll, with deadlines finer than a millisecond.
 
 mod arrival;
+mod coarse;
 mod many;
 
 pub(crate) use arrival::{note_arrivals, read, read_behind};
@@ -61,6 +62,16 @@ impl Reactor {
     pub fn add(&self, socket: &impl Source, key: u64) -> io::Result<()> {
         let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP;
         self.register(socket, key, both | EventFlags::ET)
+    }
+
+    /// Whether the caller waits until a socket that was added by [`Reactor::add`] takes bytes.
+    /// Nothing is done here: the change is reported in any case.
+    ///
+    /// # Errors
+    /// None here.
+    #[inline]
+    pub fn want_space(&self, _socket: &impl Source, _key: u64, _wanted: bool) -> io::Result<()> {
+        Ok(())
     }
 
     /// Watches a socket for `interest`, level-triggered: it is reported by every wait as
@@ -138,9 +149,10 @@ impl Reactor {
                 other => return other,
             }
         }
+        // `poll` waits in nanoseconds, too; it costs a second system call.
         let mut fds = [PollFd::new(&self.epoll, PollFlags::IN)];
         poll(&mut fds, timeout.as_ref())?;
-        self.take_events(Some(Timespec::default()), ready)
+        coarse::take_events(&self.epoll, ready)
     }
 
     fn take_events(
@@ -150,7 +162,7 @@ impl Reactor {
     ) -> rustix::io::Result<()> {
         let mut events = [const { MaybeUninit::uninit() }; EVENTS_MAX];
         let (events, _) = epoll::wait(&self.epoll, &mut events[..], timeout.as_ref())?;
-        ready.extend(events.iter().map(Ready::from));
+        ready.extend(events.iter().map(|e| ready_of(e.flags, e.data.u64())));
         Ok(())
     }
 }
@@ -169,18 +181,23 @@ impl std::fmt::Debug for Reactor {
     }
 }
 
-impl From<&epoll::Event> for Ready {
-    fn from(event: &epoll::Event) -> Self {
-        let flags = event.flags;
-        Self {
-            key: event.data.u64(),
-            readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP),
-            writable: flags.contains(EventFlags::OUT),
-            ended: flags.contains(EventFlags::RDHUP),
-            broken: flags.intersects(EventFlags::ERR | EventFlags::HUP),
-        }
+fn ready_of(flags: EventFlags, key: u64) -> Ready {
+    Ready {
+        key,
+        readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP),
+        writable: flags.contains(EventFlags::OUT),
+        ended: flags.contains(EventFlags::RDHUP),
+        broken: flags.intersects(EventFlags::ERR | EventFlags::HUP),
     }
 }
+
+#[cfg(test)]
+fn new_reactor() -> io::Result<Reactor> {
+    Reactor::new()
+}
+
+#[cfg(test)]
+mod coarse_tests;
 
 #[cfg(test)]
 #[allow(clippy::duplicate_mod, reason = "one set of tests for both back ends")]

@@ -1,6 +1,7 @@
 //! What this crate needs of a system, on systems that have no module of their own: readiness
-//! by the crate `polling`, the rest by the standard library. Drivers need edge-triggered
-//! readiness, which kqueue has and IOCP does not, and keys of 64 bits. Run on Linux only so far.
+//! by the crate `polling`, the rest by the standard library. Drivers' sockets are edge-triggered
+//! where the system can do that (kqueue); on Windows they are level-triggered, and space for more
+//! bytes is reported while a driver waits for it. Keys have 64 bits.
 //!
 //! What it lacks is what Linux has: arrival times, many datagrams per system call, the MTU of
 //! a path. On Linux a wait takes five system calls here (docs/src/design/load.md).
@@ -22,16 +23,14 @@ pub use polling::AsSource as Source;
 /// No datagram is longer, in bytes.
 const DATAGRAM_MAX: usize = 1 << 16;
 
-/// Why a socket of a driver cannot be watched.
-const NO_EDGES: &str = "this system does not report changes of readiness, which the NFS and SMB \
-     drivers need; run the client on Linux";
-
 /// Says which sockets are ready.
 pub struct Reactor {
     poller: Arc<Poller>,
     events: Events,
     woken: Arc<AtomicBool>,
     waker_key: u64,
+    /// The system reports changes of readiness.
+    edges: bool,
 }
 
 /// Ends the wait of a reactor from another thread.
@@ -57,25 +56,49 @@ impl Reactor {
     /// The system's, as a rule "too many open files".
     pub fn new() -> io::Result<Self> {
         let capacity = NonZeroUsize::new(EVENTS_MAX).unwrap_or(NonZeroUsize::MIN);
+        let poller = Poller::new()?;
+        let edges = poller.supports_edge() && !cfg!(feature = "level");
         Ok(Self {
-            poller: Arc::new(Poller::new()?),
+            poller: Arc::new(poller),
             events: Events::with_capacity(capacity),
             woken: Arc::default(),
             waker_key: 0,
+            edges,
         })
     }
 
-    /// Watches a socket in both directions until it is forgotten, edge-triggered: it is
-    /// reported once when it becomes ready, and the caller reads until nothing is left.
+    /// Watches a socket in both directions until it is forgotten. It is reported once when it
+    /// becomes ready or, where the system reports no changes, by every wait as long as it is;
+    /// the caller reads until nothing is left, and says by [`Reactor::want_space`] when it need
+    /// not know any more that the socket takes bytes.
     ///
     /// # Errors
-    /// The system's; it has no edges (Windows).
+    /// The system's.
     pub fn add(&self, socket: &impl Source, key: u64) -> io::Result<()> {
-        if !self.poller.supports_edge() {
-            return Err(io::Error::new(ErrorKind::Unsupported, NO_EDGES));
+        let key = usize::try_from(key).map_err(|_| ErrorKind::InvalidInput)?;
+        self.register(socket, Event::all(key), self.mode())
+    }
+
+    /// Whether the caller waits until a socket that was added by [`Reactor::add`] takes bytes;
+    /// it does so until it says otherwise.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn want_space(&self, socket: &impl Source, key: u64, wanted: bool) -> io::Result<()> {
+        if self.edges {
+            return Ok(());
         }
         let key = usize::try_from(key).map_err(|_| ErrorKind::InvalidInput)?;
-        self.register(socket, Event::all(key), PollMode::Edge)
+        let event = Event::new(key, true, wanted);
+        self.poller
+            .modify_with_mode(socket.source(), event, PollMode::Level)
+    }
+
+    fn mode(&self) -> PollMode {
+        match self.edges {
+            true => PollMode::Edge,
+            false => PollMode::Level,
+        }
     }
 
     /// Watches a socket for `interest`, level-triggered: it is reported by every wait as
@@ -263,6 +286,24 @@ pub fn path_mtu(_socket: &UdpSocket) -> Option<u32> {
 pub(crate) fn force_buffer<S>(_socket: S, _which: SocketBuffer, _bytes: usize) {}
 
 #[cfg(test)]
+fn new_reactor() -> io::Result<Reactor> {
+    Reactor::new()
+}
+
+#[cfg(test)]
 #[allow(clippy::duplicate_mod, reason = "one set of tests for both back ends")]
 #[path = "system_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod level_tests {
+    use super::*;
+
+    /// As on Windows.
+    #[test]
+    fn space_is_reported_where_no_changes_are() {
+        let mut reactor = Reactor::new().expect("files are left");
+        reactor.edges = false;
+        super::tests::check_space(reactor);
+    }
+}

@@ -1,4 +1,5 @@
-//! What every system's module must do; included by each.
+//! What every system's module must do; included by each, which says how a reactor is made
+//! (`new_reactor`).
 
 use super::*;
 use crate::ready::{BATCH, ReceivedDatagram};
@@ -9,10 +10,10 @@ use std::time::Instant;
 const LONG: Option<Duration> = Some(Duration::from_secs(10));
 
 fn reactor() -> Reactor {
-    Reactor::new().expect("files are left")
+    new_reactor().expect("files are left")
 }
 
-fn pair() -> (TcpStream, TcpStream) {
+pub(super) fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
     let (far, _) = listener.accept().expect("a connection");
@@ -47,6 +48,7 @@ fn wait_readable(reactor: &mut Reactor, key: u64) -> Ready {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "the system reports no changes of readiness")]
 fn an_edge_is_reported_once_and_again_with_new_bytes() {
     let (mut near, mut far) = pair();
     let mut reactor = reactor();
@@ -67,6 +69,44 @@ fn an_edge_is_reported_once_and_again_with_new_bytes() {
     near.read_to_end(&mut rest).expect("to its end");
     assert_eq!(rest.len(), 3);
     reactor.forget(&near);
+}
+
+/// A socket that was added is reported as writable when it takes bytes again after it was full,
+/// and not while the caller does not wait for it.
+pub(super) fn check_space(mut reactor: Reactor) {
+    let (near, mut far) = pair();
+    reactor.add(&near, 7).expect("added");
+    wait(&mut reactor);
+    let want = |reactor: &Reactor, wanted| {
+        reactor.want_space(&near, 7, wanted).expect("changed");
+    };
+    want(&reactor, false);
+    assert!(is_quiet(&mut reactor), "space is not wanted");
+    far.write_all(&[1]).expect("sent");
+    assert!(wait_readable(&mut reactor, 7).readable);
+    (&near).read_exact(&mut [0]).expect("came");
+    assert!(is_quiet(&mut reactor));
+    let mut sent = 0;
+    // The other end takes bytes for a while after the first refusal.
+    while let Ok(count) = (&near).write(&[0; 1 << 16]) {
+        sent += count;
+    }
+    want(&reactor, true);
+    let mut taken = 0;
+    let mut bytes = vec![0; 1 << 16];
+    while taken < sent {
+        taken += far.read(&mut bytes).expect("it comes");
+    }
+    let ready = wait(&mut reactor);
+    assert!(ready.iter().any(|r| r.key == 7 && r.writable), "{ready:?}");
+    want(&reactor, false);
+    assert!(is_quiet(&mut reactor), "space is not wanted any more");
+    reactor.forget(&near);
+}
+
+#[test]
+fn space_is_reported_while_it_is_wanted() {
+    check_space(reactor());
 }
 
 #[test]

@@ -52,6 +52,7 @@ mod handles;
 mod limits;
 mod names;
 mod owned;
+mod probe;
 mod run_dir;
 mod shard;
 mod spec;
@@ -62,5 +63,6 @@ mod sys;
 mod testing;
 
 pub use driver::PosixDriver;
+pub use probe::takes_direct;
 pub use shard::PosixShard;
 pub use spec::DRIVER;

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `unix` | directories and files of all Unix systems |
 //! | `linux` | what only Linux has; [`own`] for the rest |
-//! | `other_unix` | the same functions for macOS and the BSDs (type-checked, never run) |
+//! | `other_unix` | the same functions for macOS and the BSDs (run on Linux only so far, with the feature `portable`) |
 //! | `raw` | system calls of Unix without a safe wrapper |
 //! | `mapped`, `sigbus` | memory mappings of Unix, and what happens when a file shrinks below one |
 //! | `unix_pipes` | programs that are asked through pipes |
@@ -26,10 +26,10 @@ mod raw;
 #[cfg(unix)]
 mod sigbus;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 #[path = "sys/linux.rs"]
 mod own;
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(all(unix, any(feature = "portable", not(target_os = "linux"))))]
 #[path = "sys/other_unix.rs"]
 mod own;
 

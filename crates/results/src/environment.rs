@@ -111,20 +111,24 @@ impl Environment {
 
     /// Collects the facts of this host; `program_build` names the program.
     pub fn collect(program_build: &str) -> Self {
+        // Files of Linux; empty elsewhere.
+        let cpu_model = field_of("/proc/cpuinfo", &["model name", "Model", "cpu model"]);
+        let memory = memory_bytes(&field_of("/proc/meminfo", &["MemTotal"]));
+        let facts = filermark_system::host_facts();
         Self {
             host: filermark_system::host_name(),
-            os: os_name(),
-            kernel: format!(
-                "{} {}",
-                proc_line("/proc/sys/kernel/ostype"),
-                proc_line("/proc/sys/kernel/osrelease")
-            )
-            .trim()
-            .to_owned(),
+            os: match facts.os.is_empty() {
+                true => os_name(),
+                false => facts.os,
+            },
+            kernel: facts.kernel,
             architecture: std::env::consts::ARCH.into(),
-            cpu_model: field_of("/proc/cpuinfo", &["model name", "Model", "cpu model"]),
+            cpu_model: match cpu_model.is_empty() {
+                true => facts.cpu_model,
+                false => cpu_model,
+            },
             core_count: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
-            memory_bytes: memory_bytes(&field_of("/proc/meminfo", &["MemTotal"])),
+            memory_bytes: memory.max(facts.memory_bytes),
             virtualization: virtualization(),
             clock_source: proc_line(
                 "/sys/devices/system/clocksource/clocksource0/current_clocksource",

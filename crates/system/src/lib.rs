@@ -4,9 +4,12 @@
 //! What a system does not have is `None` or an error here, never a made-up value. Knows no
 //! protocols, plans or results.
 
-use std::fs::Metadata;
+use std::fs::File;
 use std::io;
+use std::path::Path;
 
+#[cfg(any(windows, test))]
+mod access_list;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -18,9 +21,12 @@ mod windows;
 use windows as own;
 
 pub use own::{
-    create_private, free_bytes, host_name, limits, make_private_dir, make_private_dirs,
-    may_be_hidden, open_at_once, platform, unwritable, user, wait_readable,
+    create_at_once, create_private, file_number, free_bytes, host_facts, host_name, limits,
+    make_private_dir, make_private_dirs, may_be_hidden, open_at_once, platform, private_command,
+    script_command, stdin, take_stdio, unwritable, user, wait_readable,
 };
+#[cfg(windows)]
+pub use own::{ending, job};
 
 /// The system that programs run on, as `uname` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +35,19 @@ pub struct Platform {
     pub os: String,
     /// The architecture of the processor.
     pub processor: String,
+}
+
+/// What a system says about its host by calls; empty or zero: it does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFacts {
+    /// The operating system, by the name that its vendor gives it.
+    pub os: String,
+    /// The kernel's name and release.
+    pub kernel: String,
+    /// The processor's model.
+    pub cpu_model: String,
+    /// Physical memory in bytes.
+    pub memory_bytes: u64,
 }
 
 /// The user that this process runs as.
@@ -53,29 +72,38 @@ pub struct Limits {
     pub threads: Option<u64>,
 }
 
-/// Who may use a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileAccess {
-    /// The permission bits: nine of them.
-    pub mode: u32,
-    /// The user id of the owner.
-    pub owner: u32,
+/// Who may use a file besides this user and the administrators of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    /// No other user.
+    Private,
+    /// Other users.
+    Shared {
+        /// Who, for a message: `mode 644`, `access for Users`.
+        who: String,
+        /// Whether they may read it; else they may only change or run it.
+        may_read: bool,
+    },
+    /// It belongs to this other user: a number or a name.
+    Foreign(String),
 }
 
-/// Who may use a file.
+/// Who may use an open file.
 ///
 /// # Errors
-/// `Unsupported`: the system has no permission bits, and its lists of access are not read.
-pub fn access(file: &Metadata) -> io::Result<FileAccess> {
-    own::access(file).ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::Unsupported,
-            format!(
-                "who may read a file cannot be checked on {}",
-                std::env::consts::OS
-            ),
-        )
-    })
+/// The system's.
+pub fn privacy(file: &File) -> io::Result<Privacy> {
+    own::privacy(file)
+}
+
+/// Whether others may read the file at a path; `false` where that is not known.
+pub fn others_may_read(path: &Path) -> bool {
+    // A pipe is not opened: it may be one that another program waits for.
+    if !path.is_file() {
+        return false;
+    }
+    let found = open_at_once(path).and_then(|file| privacy(&file));
+    matches!(found, Ok(Privacy::Shared { may_read: true, .. }))
 }
 
 #[cfg(test)]
@@ -87,6 +115,13 @@ mod tests {
         assert!(!host_name().is_empty());
         let here = platform();
         assert!(!here.os.is_empty() && !here.processor.is_empty());
+        let facts = host_facts();
+        assert!(facts.kernel.contains(['.']), "{facts:?}");
+        if cfg!(windows) {
+            assert!(facts.os.starts_with("Windows"), "{facts:?}");
+            assert!(!facts.cpu_model.is_empty(), "{facts:?}");
+            assert!(facts.memory_bytes > 1 << 20, "{facts:?}");
+        }
     }
 
     #[test]
@@ -104,7 +139,16 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
+    fn files_are_created_at_once_and_have_their_numbers() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (dir.path().join("1"), dir.path().join("2"));
+        let number = |path| file_number(&create_at_once(path).unwrap().unwrap()).unwrap();
+        assert_eq!(number(&one), number(&one));
+        assert_ne!(number(&one), number(&two));
+        assert!(create_at_once(&dir.path().join("no/where")).is_err());
+    }
+
+    #[test]
     fn private_files_and_directories_are_the_owner_s_alone() {
         let dir = tempfile::tempdir().unwrap();
         let (sub, file) = (dir.path().join("d"), dir.path().join("f"));
@@ -116,11 +160,31 @@ mod tests {
         make_private_dirs(&deep).unwrap();
         create_private(&file).unwrap();
         assert!(create_private(&file).is_err(), "it is there already");
-        let user = user().unwrap();
-        for (path, mode) in [(sub, 0o700), (file, 0o600)] {
-            let found = access(&std::fs::metadata(path).unwrap()).unwrap();
-            let owner = user.effective_uid;
-            assert_eq!(found, FileAccess { mode, owner });
+        // Windows opens no directories as files.
+        for path in [sub, file.clone()]
+            .into_iter()
+            .skip(usize::from(cfg!(windows)))
+        {
+            let found = privacy(&std::fs::File::open(path).unwrap()).unwrap();
+            assert_eq!(found, Privacy::Private);
+        }
+        assert!(!others_may_read(&file));
+        assert!(private_command(&file).contains(&file.display().to_string()));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn files_that_others_may_use_are_recognized() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        create_private(&path).unwrap();
+        for (mode, who, may_read) in [(0o640, "mode 640", true), (0o602, "mode 602", false)] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            let who = who.to_owned();
+            let found = privacy(&File::open(&path).unwrap()).unwrap();
+            assert_eq!(found, Privacy::Shared { who, may_read });
+            assert_eq!(others_may_read(&path), may_read);
         }
     }
 

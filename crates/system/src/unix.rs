@@ -1,16 +1,17 @@
 //! Unix systems.
 
-use crate::{FileAccess, Limits, Platform, User};
+use crate::{HostFacts, Limits, Platform, Privacy, User};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, statvfs};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, fcntl_getfl, fcntl_setfl, statvfs};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, geteuid, getgid, getrlimit, getuid, test_kill_process};
 use rustix::system::uname;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// The name of this host.
@@ -24,6 +25,16 @@ pub fn platform() -> Platform {
     Platform {
         os: uname.sysname().to_string_lossy().into_owned(),
         processor: uname.machine().to_string_lossy().into_owned(),
+    }
+}
+
+/// What the system says about this host.
+pub fn host_facts() -> HostFacts {
+    let uname = uname();
+    let (name, release) = (uname.sysname(), uname.release());
+    HostFacts {
+        kernel: format!("{} {}", name.to_string_lossy(), release.to_string_lossy()),
+        ..HostFacts::default()
     }
 }
 
@@ -46,11 +57,30 @@ pub fn limits() -> Limits {
     }
 }
 
-pub(crate) fn access(file: &Metadata) -> Option<FileAccess> {
-    Some(FileAccess {
-        mode: file.mode() & 0o777,
-        owner: file.uid(),
+/// By the permission bits. Files of root count as those of an administrator.
+pub(crate) fn privacy(file: &File) -> io::Result<Privacy> {
+    let found = file.metadata()?;
+    let (mode, owner) = (found.mode() & 0o777, found.uid());
+    if mode & 0o077 != 0 {
+        return Ok(Privacy::Shared {
+            who: format!("mode {mode:03o}"),
+            may_read: mode & 0o044 != 0,
+        });
+    }
+    Ok(match owner == 0 || owner == geteuid().as_raw() {
+        true => Privacy::Private,
+        false => Privacy::Foreign(owner.to_string()),
     })
+}
+
+/// The command by which a user makes a file private.
+pub fn private_command(path: &Path) -> String {
+    format!("chmod 600 {}", path.display())
+}
+
+/// The command that runs a script of the user.
+pub fn script_command(path: &Path) -> Command {
+    Command::new(path)
 }
 
 /// Creates a file that only this user may read and write.
@@ -93,6 +123,53 @@ pub fn open_at_once(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(flags.bits() as i32)
         .open(path)
+}
+
+/// Creates or empties a file to write; a FIFO is opened at once, or not at all (`None`) where it
+/// has no reader. Writes wait for a full pipe.
+///
+/// # Errors
+/// The system's.
+pub fn create_at_once(path: &Path) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    options.custom_flags(OFlags::NONBLOCK.bits() as i32);
+    match options.open(path) {
+        Ok(file) => {
+            let flags = fcntl_getfl(&file)?;
+            fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+            Ok(Some(file))
+        }
+        Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// The number of a file in its file system: another file has another one.
+///
+/// # Errors
+/// The system's.
+pub fn file_number(file: &File) -> io::Result<u64> {
+    file.metadata().map(|meta| meta.ino())
+}
+
+/// Standard input, without a buffer.
+///
+/// # Errors
+/// The system's.
+pub fn stdin() -> io::Result<File> {
+    Ok(rustix::io::dup(rustix::stdio::stdin())?.into())
+}
+
+/// Standard input and output for a protocol; what is printed to standard output from here on goes
+/// to standard error.
+///
+/// # Errors
+/// The system's.
+pub fn take_stdio() -> io::Result<(File, File)> {
+    let output = rustix::io::dup(rustix::stdio::stdout())?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok((stdin()?, output.into()))
 }
 
 /// What this user may still store in the file system of a directory, in bytes.

@@ -42,6 +42,7 @@ mod strace;
 mod switch;
 mod tools;
 mod uml;
+mod wine;
 
 pub use browser::{Browser, Scheme, Seen};
 pub use capture::{Capture, Pcap, ProcedureTimes};
@@ -72,3 +73,4 @@ pub use snmpd::Snmpd;
 pub use strace::{Call, Strace};
 pub use switch::{SflowOptions, Switch};
 pub use tools::BUSY_LIMIT;
+pub use wine::Wine;

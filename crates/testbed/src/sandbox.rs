@@ -110,6 +110,11 @@ impl Sandbox {
         self.network_id
     }
 
+    /// The pid of its process 1 in the host's namespace.
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
     /// A command in the sandbox's network, otherwise like any child of the test:
     /// same files, same process numbers, its own pid in [`Child::id`] for signals.
     ///

@@ -21,20 +21,14 @@ pub struct ClientMount {
     pub path: String,
 }
 
-/// Splits `client:/path` or `[address]:/path`; an address keeps its brackets, and a
-/// client may be a range.
+/// Splits `client:/path`, `client:C:\path` or `client:\\server\share`; an IPv6 address is in
+/// brackets, which it keeps, and a client may be a range.
 fn split_client_mount(word: &str) -> Result<(&str, &str), HostWordError> {
     let wrong = |what: &str, hint: &str| {
         let message = format!("client mount point '{}' {what}", quoted(word));
         Err((message, hint.to_owned()))
     };
     let write = "write client:/path, or [address]:/path for IPv6";
-    if word.contains(":\\\\") || word.starts_with("\\\\") {
-        return wrong(
-            "is a Windows share; Windows clients are not built yet",
-            "mount it there and write client:/path",
-        );
-    }
     let (client, path) = if word.starts_with('[') {
         let Some(end) = word.find(']') else {
             return wrong("has no closing bracket", write);
@@ -44,30 +38,50 @@ fn split_client_mount(word: &str) -> Result<(&str, &str), HostWordError> {
             None => return wrong("has no ':' after the bracket", write),
         }
     } else {
-        let Some((client, _)) = word.split_once(":/") else {
+        let Some(end) = client_end(word) else {
             return wrong("is not client:/path", write);
         };
+        let client = &word[..end];
         if client.contains(':') {
             return wrong("has an IPv6 address without brackets", write);
         }
-        (client, &word[client.len() + 1..])
+        (client, &word[end + 1..])
     };
     check_path(path).map_err(|(what, hint)| (format!("'{}' {what}", quoted(word)), hint))?;
     Ok((client, path))
 }
 
+/// Where the ':' is that ends the client: the first one with a whole path behind it.
+fn client_end(word: &str) -> Option<usize> {
+    let mut colons = word.match_indices(':').map(|(at, _)| at);
+    colons.find(|at| is_rooted(&word[at + 1..]))
+}
+
+/// Whether a path begins at a root: `/`, a drive (`C:\` or `C:/`) or a share (`\\server\share`).
+/// Which of them a client takes depends on its system, which is not known here.
+fn is_rooted(path: &str) -> bool {
+    let of_drive = || {
+        let mut chars = path.chars();
+        chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+            && chars.next() == Some(':')
+            && matches!(chars.next(), Some('\\' | '/'))
+    };
+    path.starts_with('/') || path.starts_with("\\\\") || of_drive()
+}
+
 /// Whether a text can be the directory to work in.
 pub(crate) fn check_path(path: &str) -> Result<(), HostWordError> {
-    if path.starts_with("\\\\") {
-        return Err((
-            "is a Windows share; Windows clients are not built yet".into(),
-            "mount it here and give the directory".into(),
-        ));
-    }
-    if !path.starts_with('/') {
+    if !is_rooted(path) {
         return Err((
             "has a path that does not begin with /".into(),
-            "give the directory from / on".into(),
+            "give the directory from / on; on Windows clients C:\\dir or \\\\server\\share".into(),
+        ));
+    }
+    let share = path.strip_prefix("\\\\").map(|path| path.split_once('\\'));
+    if matches!(share, Some(None | Some(("", _) | (_, "")))) {
+        return Err((
+            "names no share".into(),
+            "write \\\\server\\share or \\\\server\\share\\dir".into(),
         ));
     }
     if path.len() > PATH_BYTES_MAX || path.chars().any(char::is_control) {
@@ -133,7 +147,7 @@ fn parse_file(
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
         // Words in the form of CLIENT_MOUNTPOINTS itself are accepted, too.
-        if client.contains(":/") {
+        if client_end(client).is_some() {
             for word in std::iter::once(client).chain(words) {
                 let taken =
                     split_client_mount(word).and_then(|(client, path)| found.take(client, &[path]));
@@ -187,7 +201,7 @@ pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
             }
             return None;
         }
-        [file] if !file.contains(":/") && !file.contains(['[', '\\']) => {
+        [file] if client_end(file).is_none() && !file.contains('[') => {
             match sources.read_beside("CLIENT_MOUNTPOINTS", file, &[sources.folder()]) {
                 Ok((path, text)) => {
                     parse_file(&path, &text, &mut found, &mut r.reports.errors);
@@ -269,6 +283,12 @@ mod tests {
             ("[fe80::1%eth0]:/mnt", "fe80::1%eth0 /mnt"),
             ("nv[09-10]:/m[1]", "nv09 /m[1], nv10 /m[1]"),
             ("slurm:/m", "slurm /m"),
+            (r"w1:C:\bench", r"w1 C:\bench"),
+            ("w1:d:/bench", "w1 d:/bench"),
+            (r"c:\\server\share", r"c \\server\share"),
+            (r"w[1-2]:\\s\a\b", r"w1 \\s\a\b, w2 \\s\a\b"),
+            (r"[::1]:C:\bench", r"::1 C:\bench"),
+            ("c:/mnt", "c /mnt"),
         ];
         for (word, want) in good {
             assert_eq!(taken(word, &auto).unwrap(), want);
@@ -289,8 +309,11 @@ mod tests {
             ("[::1]:mnt", "begin with /"),
             ("c[1-3:/mnt", "closing bracket"),
             ("c[1-20000]:/mnt", "stands for 20000 hosts"),
-            (r"host:\\server\share", "Windows clients are not built"),
-            (r"\\server\share", "Windows clients are not built"),
+            (r"\\server\share", "is not client:/path"),
+            (r"C:\bench", "is not client:/path"),
+            (r"w1:C:bench", "is not client:/path"),
+            (r"w1:\\server", "names no share"),
+            (r"w1:\\\share", "names no share"),
         ];
         for (word, want) in bad {
             let (message, _) = taken(word, &auto).unwrap_err();

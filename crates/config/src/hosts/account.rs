@@ -40,6 +40,16 @@ pub(crate) fn check_program(path: &str) -> Result<(), HostWordError> {
     if path.starts_with('-') {
         return wrong("begins with '-', as options do");
     }
+    if let [drive, b':', b'/' | b'\\', rest @ ..] = path.as_bytes()
+        && drive.is_ascii_alphabetic()
+    {
+        // A path of Windows: it is between quotes in every command line.
+        let ok = |c: char| c.is_alphanumeric() || "/\\._-+@,()[]{}=~#$ ".contains(c);
+        return match !rest.is_empty() && path.len() <= PATH_BYTES_MAX && path[3..].chars().all(ok) {
+            true => Ok(()),
+            false => wrong("has a character that cmd.exe may replace"),
+        };
+    }
     // Nor =: before a slash it would be an assignment.
     let below_home = path.strip_prefix("~/").unwrap_or(path);
     let ok = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);

@@ -10,9 +10,9 @@ use crate::params::{Kind, Parameter, StandardValue};
 use crate::rc::{Assignment, may_be_secret, parse_rc};
 use filermark_model::text::one_line;
 
-/// The directories of composites, and the name of this parameter in files of 2020.
+/// The directories of composites, and the names of this parameter in files of 2020.
 const MOUNTS: &str = "CLIENT_MOUNTPOINTS";
-const UNIX_MOUNTS: &str = "UNIX_CLIENT_MOUNTPOINTS";
+const MOUNTS_OF_2020: [&str; 2] = ["UNIX_CLIENT_MOUNTPOINTS", "WINDOWS_CLIENT_MOUNTPOINTS"];
 
 /// Parameters that identify the rc files of the 2020 generation.
 const OF_2020: [&str; 4] = ["UNIX_CLIENT_", "WINDOWS_", "PDSM_", "NETMIST_LICENSE"];
@@ -32,12 +32,15 @@ pub(super) fn import_rc(file: &str, text: &str) -> ConvertedFile {
     let generation = Generation::of(&rc.assignments);
     let mut notes: Vec<String> = rc.errors.iter().map(ToString::to_string).collect();
     let mut kept: Vec<(&str, String)> = Vec::new();
-    let unix = unix_mounts(&rc.assignments);
+    let of_2020 = mounts_of_2020(&rc.assignments);
     for a in &rc.assignments {
-        if unix.is_some_and(|unix| std::ptr::eq(unix, a)) {
-            notes.push(format!("{}: {UNIX_MOUNTS} became {MOUNTS}", a.location));
+        if of_2020.iter().any(|mounts| std::ptr::eq(*mounts, a)) {
+            notes.push(format!("{}: {} became {MOUNTS}", a.location, a.name));
             let value = a.value.split_whitespace().collect::<Vec<_>>().join(" ");
-            kept.push((MOUNTS, value));
+            match kept.iter_mut().find(|(name, _)| *name == MOUNTS) {
+                Some((_, earlier)) => *earlier = format!("{earlier} {value}"),
+                None => kept.push((MOUNTS, value)),
+            }
             continue;
         }
         match outcome_of(a) {
@@ -130,7 +133,7 @@ fn outcome_of(a: &Assignment) -> AssignmentOutcome {
             AssignmentOutcome::Drop(format!("{shown} is left out. {}", p.one_line))
         }
         StandardValue::Refused => {
-            AssignmentOutcome::Drop(format!("{shown} is left out: {}", p.one_line))
+            AssignmentOutcome::Drop(format!("{shown} is left out: {}", p.instead()))
         }
         _ => match check(p, a.value.trim()) {
             Ok(_) => AssignmentOutcome::Keep(p),
@@ -141,13 +144,17 @@ fn outcome_of(a: &Assignment) -> AssignmentOutcome {
     }
 }
 
-/// The mount points of UNIX clients in a file of 2020, where CLIENT_MOUNTPOINTS is empty.
-fn unix_mounts(assignments: &[Assignment]) -> Option<&Assignment> {
+/// The mount points of UNIX and Windows clients in a file of 2020, where CLIENT_MOUNTPOINTS is
+/// empty.
+fn mounts_of_2020(assignments: &[Assignment]) -> Vec<&Assignment> {
     let set = |name: &str| {
         let mut set = assignments.iter().filter(|a| a.name == name);
         set.rfind(|a| !a.value.trim().is_empty())
     };
-    set(UNIX_MOUNTS).filter(|_| set(MOUNTS).is_none())
+    match set(MOUNTS) {
+        Some(_) => Vec::new(),
+        None => MOUNTS_OF_2020.into_iter().filter_map(set).collect(),
+    }
 }
 
 /// Files before 2008 name no benchmark: it follows from the version of NFS.

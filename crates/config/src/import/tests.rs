@@ -170,6 +170,11 @@ fn rc_files_of_every_generation_are_taken_over() {
         .iter()
         .filter(|note| note.contains("UNIX_CLIENT_MOUNTPOINTS"));
     assert_eq!(about.count(), 1, "{notes:?}");
+    let both = "UNIX_CLIENT_MOUNTPOINTS=c1:/a\nWINDOWS_CLIENT_MOUNTPOINTS='w1:\\\\s\\b w2:D:\\c'\n";
+    assert_eq!(
+        lines(both),
+        ["CLIENT_MOUNTPOINTS='c1:/a w1:\\\\s\\b w2:D:\\c'"]
+    );
     let older = "LOAD=100\nNFS_VERSION=2\nRSH=/bin/rsh\nRCP=rcp\nFROB=1\n";
     assert_eq!(
         lines(older),

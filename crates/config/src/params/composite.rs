@@ -27,7 +27,7 @@ const fn list2020(one_line: &'static str) -> Parameter {
     parameter
 }
 
-/// One for Windows clients.
+/// One of 2020 for Windows clients, which other parameters name today.
 const fn windows(kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(Group::Legacy, kind, one_line)
         .composite(Origin::Rc2020)
@@ -55,7 +55,8 @@ parameters! {
          for sixteen of them, one after the other; 10000 clients at most. The file systems are \
          mounted before the run. The procs of a component are assigned to the list in turn; a path that is \
          listed twice gets twice as many. IPv6 addresses of clients stand in brackets: \
-         [::1]:/mnt. LAUNCHER says how clients other than this host are reached.",
+         [::1]:/mnt. A Windows client works on a drive or a share: w1:C:\\bench, \
+         w1:\\\\server\\share\\bench. LAUNCHER says how clients other than this host are reached.",
     );
     FILE_SIZE: Option<u64> = Parameter::new(
         Group::Workload,
@@ -194,20 +195,35 @@ parameters! {
     INIT_RATE: Option<String> = idle2014("No effect: INIT fills as fast as the server takes it");
     UNIX_CLIENT_LIST: Vec<String> = list2020("No effect: CLIENT_MOUNTPOINTS names the clients");
     UNIX_CLIENT_MOUNTPOINTS: Vec<String> = list2020("No effect: set CLIENT_MOUNTPOINTS");
-    WINDOWS_CLIENT_LIST: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
-    WINDOWS_CLIENT_MOUNTPOINTS: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
-    WINDOWS_EXEC_PATH: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
-    WINDOWS_USER: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
-    WINDOWS_PASSWORD: Option<String> = windows(Kind::Secret, "Windows clients; not built yet");
-    NETMIST_WINDOWS_LOGS: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
+    WINDOWS_CLIENT_LIST: Option<String> = windows(
+        Kind::Text,
+        "Refused: name the clients in CLIENT_MOUNTPOINTS",
+    );
+    WINDOWS_CLIENT_MOUNTPOINTS: Option<String> = windows(
+        Kind::Text,
+        "Refused: write client:C:\\dir or client:\\\\server\\share in CLIENT_MOUNTPOINTS",
+    );
+    WINDOWS_EXEC_PATH: Option<String> = windows(
+        Kind::Text,
+        "Refused: set EXEC_PATH, or AGENTS_DIR for clients of several systems",
+    );
+    WINDOWS_USER: Option<String> = windows(
+        Kind::Text,
+        "Refused: set USER, the account for SSH",
+    );
+    WINDOWS_PASSWORD: Option<String> = windows(
+        Kind::Secret,
+        "Refused: clients are started by SSH with a key",
+    );
+    NETMIST_WINDOWS_LOGS: Option<String> = idle2020("No effect: LOG_DIR and the run record have the logs of all clients");
     NETMIST_LICENSE_KEY: Option<String> = idle2020("No effect: nothing here needs a key");
     NETMIST_LICENSE_KEY_PATH: Option<String> = idle2020("No effect: nothing here needs a key");
     PDSM_MODE: Option<String> = idle2020("No effect: the run record has what a PDSM log has");
     PDSM_INTERVAL: Option<String> = idle2020("No effect: the run record has what a PDSM log has");
     UNIX_PDSM_LOG: Option<String> = idle2020("No effect: the run record has what a PDSM log has");
     UNIX_PDSM_CONTROL: Option<String> = idle2020("No effect: a workload does not change while it runs");
-    WINDOWS_PDSM_LOG: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
-    WINDOWS_PDSM_CONTROL: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
+    WINDOWS_PDSM_LOG: Option<String> = idle2020("No effect: the run record has what a PDSM log has");
+    WINDOWS_PDSM_CONTROL: Option<String> = idle2020("No effect: a workload does not change while it runs");
     DROP_CACHES: bool = own(
         Group::Workload,
         Kind::Switch,

@@ -261,6 +261,11 @@ impl Parameter {
             scope: Scope::Every,
         }
     }
+    /// What a parameter that is refused says instead of what it does.
+    pub(crate) fn instead(&self) -> &'static str {
+        let words = self.one_line.strip_prefix("Refused: ");
+        words.unwrap_or(self.one_line)
+    }
     pub(crate) const fn default(mut self, default: &'static str) -> Self {
         self.default = default;
         self

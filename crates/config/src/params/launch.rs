@@ -63,6 +63,18 @@ parameters! {
     )
     .default("on")
     .help("off: a client with another version ends the run with a message; 'filermark install' copies too.");
+    AGENTS_DIR: Option<String> = p(
+        Kind::Path,
+        "Directory with the programs for clients of other systems and processors",
+    )
+    .example("agents")
+    .help(
+        "Relative to the rc file; same as --agents. A client reached by ssh gets \
+         filermark-SYSTEM-PROCESSOR from there: filermark-linux-x86_64, filermark-linux-aarch64, \
+         filermark-windows-x86_64.exe, filermark-macos-aarch64, filermark-freebsd-x86_64. All \
+         must be built from the sources of this program. A client like this host gets this \
+         program if the directory has no other one. Not set: all clients are like this host.",
+    );
     ON_LOST: OnLost = p(
         choice::<OnLost>(),
         "When a client is lost: end the run, or continue with the others",

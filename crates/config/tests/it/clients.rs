@@ -74,6 +74,7 @@ fn every_launch_parameter_has_its_field() {
         srun_command: ["srun", "-p", "x"].map(str::to_owned).to_vec(),
         ip: IpChoice::Any,
         install: false,
+        agents_dir: None,
         on_lost: OnLost::Continue,
         listen: Some("[::]:20050".parse().unwrap()),
         prime_address: Some("::1".into()),

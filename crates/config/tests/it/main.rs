@@ -4,6 +4,7 @@
 mod clients;
 mod composites;
 mod golden;
+mod line_ends;
 mod monitor_script;
 mod netmist;
 mod never_panics;

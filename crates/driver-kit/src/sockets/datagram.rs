@@ -94,6 +94,7 @@ impl<P: WireProtocol> Datagram<P> {
         let socket = Datagrams::connect(self.peer, options, io.settings.buffers)?;
         report_small_buffers(&socket, io);
         io.reactor.add(&socket, self.number.into())?;
+        io.reactor.want_space(&socket, self.number.into(), false)?;
         self.socket = Some(socket);
         self.state = State::Setup;
         self.stage = 0;
@@ -175,10 +176,20 @@ impl<P: WireProtocol> Datagram<P> {
         if sent.blocked {
             // The bytes are dropped: the rest is encoded again.
             core.calls_mut().rewind_unsent(self.number);
-            self.is_blocked = true;
+            self.block(true, io);
         }
         self.note_send_errors(sent, core);
         true
+    }
+
+    /// Notes whether the send buffer is full, for the reactor, too.
+    fn block(&mut self, is_blocked: bool, io: &Io) {
+        self.is_blocked = is_blocked;
+        let Some(socket) = &self.socket else { return };
+        // It fails only for a socket that is not watched; the calls are sent again then.
+        let _ = io
+            .reactor
+            .want_space(socket, self.number.into(), is_blocked);
     }
 
     /// The system reported errors while datagrams were sent.
@@ -215,7 +226,7 @@ impl<P: WireProtocol> Datagram<P> {
             self.receive(core, io);
         }
         if ready.writable && self.is_blocked {
-            self.is_blocked = false;
+            self.block(false, io);
             self.pump(core, io);
         }
     }

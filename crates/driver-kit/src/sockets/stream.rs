@@ -46,6 +46,8 @@ pub(super) struct Stream<P: WireProtocol> {
     setup: u32,
     /// Counts connections, so that events of an earlier one are recognized.
     epoch: u32,
+    /// The reactor is to report when the socket takes bytes.
+    wants_space: bool,
     /// Bytes encoded for, and sent on, the present connection (low halves).
     encoded: u32,
     sent: u32,
@@ -67,6 +69,7 @@ impl<P: WireProtocol> Stream<P> {
             state: State::Closed,
             setup: 0,
             epoch: 0,
+            wants_space: false,
             encoded: 0,
             sent: 0,
             backoff: Nanos::ZERO,
@@ -113,6 +116,7 @@ impl<P: WireProtocol> Stream<P> {
         self.epoch = self.epoch.wrapping_add(1);
         let link = Link::connect(self.peer, options)?;
         io.reactor.add(&link, self.key())?;
+        self.wants_space = true;
         self.link = Some(link);
         self.state = State::Connecting;
         self.failure = None;
@@ -130,6 +134,16 @@ impl<P: WireProtocol> Stream<P> {
         core.state_mut().start(at, Timer::Setup { conn, setup });
     }
 
+    /// Informs the reactor whether the connection, or what is unsent, waits for the socket.
+    fn update_space(&mut self, io: &Io) -> io::Result<()> {
+        let wanted = self.state == State::Connecting || self.unsent_len() > 0;
+        let before = std::mem::replace(&mut self.wants_space, wanted);
+        match &self.link {
+            Some(link) if before != wanted => io.reactor.want_space(link, self.key(), wanted),
+            _ => Ok(()),
+        }
+    }
+
     fn key(&self) -> u64 {
         u64::from(self.epoch) << 32 | u64::from(self.number)
     }
@@ -143,7 +157,7 @@ impl<P: WireProtocol> Stream<P> {
             _ => {}
         }
         if self.is_connected()
-            && let Err(error) = self.send_all(core, io)
+            && let Err(error) = self.send_all(core, io).and_then(|()| self.update_space(io))
         {
             self.lost(core, io, &error);
         }
@@ -231,6 +245,7 @@ impl<P: WireProtocol> Stream<P> {
                 self.state = State::Setup;
                 let event = core.connected(self.number, &mut self.protocol);
                 self.handle(event, core, io)
+                    .and_then(|()| self.update_space(io))
             }
             Ok(false) if !ready.broken => Ok(()),
             Ok(false) => Err(io::ErrorKind::ConnectionReset.into()),

@@ -3,6 +3,7 @@
 //! Treated like the agents' secret file: one that others may read is refused.
 
 use crate::meter::ReadFailure;
+use filermark_system::Privacy;
 use std::io::Read;
 use std::path::Path;
 
@@ -32,14 +33,12 @@ fn of_file(path: &Path) -> Result<String, ReadFailure> {
     if !found.is_file() {
         return Err(bad("not a regular file".into()));
     }
-    let mode = filermark_system::access(&found)
-        .map_err(|error| bad(error.to_string()))?
-        .mode;
-    if mode & 0o077 != 0 {
-        let fix =
-            format!("change the password if other users may have read it, then: chmod 600 {shown}");
+    let privacy = filermark_system::privacy(&file).map_err(|error| bad(error.to_string()))?;
+    if let Privacy::Shared { who, .. } = privacy {
+        let fix = filermark_system::private_command(path);
         return Err(bad(format!(
-            "others may read or write it (mode {mode:03o}); {fix}"
+            "others may read or write it ({who}); change the password if other users may have \
+             read it, then: {fix}"
         )));
     }
     let mut text = String::new();
@@ -73,6 +72,9 @@ mod tests {
             );
         }
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("set");
+        assert_eq!(password(Some(&path)).as_deref(), Ok("hush now"));
+        // As an editor on Windows leaves it.
+        std::fs::write(&path, "hush now\r\nand more\r\n").expect("written");
         assert_eq!(password(Some(&path)).as_deref(), Ok("hush now"));
         std::fs::write(&path, "\n").expect("written");
         assert!(password(Some(&path)).is_err());

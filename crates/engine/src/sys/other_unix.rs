@@ -1,4 +1,4 @@
-//! macOS and the BSDs. Type-checked only, never run.
+//! macOS and the BSDs. Run on Linux only so far (feature `portable`).
 
 use super::unix::reading;
 pub use super::unix::{thread_cpu, ticks_per_second};
@@ -36,4 +36,25 @@ pub fn suspended() -> Nanos {
 /// on macOS; on the BSDs that is not certain.
 pub fn since_boot() -> Nanos {
     reading(ClockId::Monotonic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_run_forwards_and_this_host_is_not_suspended() {
+        let (before, begun) = (since_boot(), Instant::now());
+        assert!(before > Nanos::ZERO);
+        while begun.elapsed().as_millis() < 2 {}
+        assert!(since_boot() >= before + Nanos(2_000_000));
+        // Where both clocks stand still or neither does: never more than it is.
+        assert_eq!(suspended(), Nanos::ZERO);
+    }
+
+    #[test]
+    fn core_dumps_can_be_turned_off() {
+        forbid_core_dumps();
+        assert_eq!(getrlimit(Resource::Core).current, Some(0));
+    }
 }

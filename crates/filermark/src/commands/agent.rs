@@ -19,7 +19,6 @@ use filermark_link::secure::dial::HostPort;
 use filermark_link::secure::hello::HostName;
 use filermark_link::secure::keys::{ClientKey, PrimeKeys, make_keys};
 use filermark_model::plan::IpChoice;
-use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -48,6 +47,8 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
             false => "ending (again: exit at once)",
         }
     });
+    #[cfg(windows)]
+    let _listening = end_requests::listen(args.run.as_deref(), &quit);
     if args.stdio {
         serving.store(true, Ordering::Relaxed);
         return over_stdio(&quit);
@@ -63,16 +64,46 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
     }
 }
 
+/// Requests of `agent --end-run`, where there are no signals.
+#[cfg(windows)]
+mod end_requests {
+    use filermark_engine::driver::StopFlag;
+    use filermark_hosts::launch::tag::RunTag;
+    use filermark_system::ending::EndRequests;
+    use std::time::Duration;
+
+    /// Interval at which the thread looks whether the agent ends by itself.
+    const LOOK: Duration = Duration::from_secs(1);
+
+    /// Makes this agent known as one of the run, and raises `quit` when it is asked to end.
+    pub fn listen(run: Option<&str>, quit: &StopFlag) -> Option<std::thread::JoinHandle<()>> {
+        let tag = RunTag::new(run?).ok()?;
+        let requests = match EndRequests::announce(&tag.agent_purpose()) {
+            Ok(requests) => requests,
+            Err(error) => {
+                filermark_cli_kit::stderr_line!(
+                    "`filermark stop` will not find this agent: {error}"
+                );
+                return None;
+            }
+        };
+        let quit = quit.clone();
+        let wait = move || {
+            while !quit.is_raised() {
+                if requests.wait(LOOK) {
+                    quit.raise();
+                }
+            }
+        };
+        let named = std::thread::Builder::new().name("end-requests".into());
+        named.spawn(wait).ok()
+    }
+}
+
 /// The standard streams are used by the protocol: other output goes to stderr.
 fn over_stdio(quit: &StopFlag) -> CommandResult {
-    let take = || -> std::io::Result<(File, File)> {
-        let orders = rustix::io::dup(rustix::stdio::stdin())?;
-        let reports = rustix::io::dup(rustix::stdio::stdout())?;
-        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Ok((orders.into(), reports.into()))
-    };
-    let (orders, reports) =
-        take().map_err(|e| CommandError::Failed(format!("standard streams: {e}")))?;
+    let (orders, reports) = filermark_system::take_stdio()
+        .map_err(|e| CommandError::Failed(format!("standard streams: {e}")))?;
     serve_until(orders, reports, quit);
     Ok(ExitCode::SUCCESS)
 }

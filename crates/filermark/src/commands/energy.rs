@@ -23,6 +23,7 @@ impl Program for Runs {
             suffix: Some(sources.suffix),
             dir: sources.dir,
             options: sources.options,
+            agents: None,
             benchmarks: None,
             workload: None,
         })

@@ -20,6 +20,7 @@ use filermark_hosts::admin::HostLimits;
 use filermark_hosts::admin::install::ensure_installed;
 use filermark_hosts::launch::MixedLauncher;
 use filermark_hosts::launch::tag::RunTag;
+use filermark_hosts::programs::HostSystems;
 use filermark_link::links::ThreadLinks;
 use filermark_model::input::InputFile;
 use filermark_model::units::counted;
@@ -414,22 +415,25 @@ fn launch(
     let plan = &resolved.launch;
     let tag = RunTag::new(&resolved.suffix).map_err(CommandError::Failed)?;
     let log = resolve_args::log_directives(&resolved.debug, 0);
+    let mut systems = HostSystems::default();
     if plan.install {
         let limits = HostLimits {
             stop: stop.clone(),
             ..HostLimits::default()
         };
-        let done = ensure_installed(plan, &limits, &mut |_, _| {}).map_err(|why| {
+        let (done, found) = ensure_installed(plan, &limits, &mut |_, _| {}).map_err(|why| {
             match stop.is_raised() {
                 true => CommandError::Stopped,
                 false => CommandError::Failed(why),
             }
         })?;
+        systems = found;
         for host in done {
             print(&format!("{}: {}", host.host, host.detail));
         }
     }
     let launcher = MixedLauncher::new(plan, &tag, log).map_err(CommandError::Failed)?;
+    let launcher = launcher.with_systems(systems);
     for line in launcher.to_do_by_hand(plan) {
         print(&line);
     }

@@ -7,6 +7,7 @@
 mod autosave;
 mod inputs;
 mod keyboard;
+mod lost_terminal;
 mod session;
 mod store;
 

@@ -1,12 +1,10 @@
 //! The output of events: a file, a FIFO, standard output. A separate thread writes the lines, so
 //! that a slow or missing reader does not delay a run.
 
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
+use filermark_system::create_at_once;
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -195,15 +193,10 @@ fn open_file(path: &Path, limit: Duration) -> Result<File, String> {
     let began = Instant::now();
     let error = |why: String| format!("--events {}: {why}", path.display());
     loop {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        options.custom_flags(OFlags::NONBLOCK.bits() as i32);
-        match options.open(path) {
-            Ok(file) => {
-                return blocking(file).map_err(|e| error(format!("cannot be written: {e}")));
-            }
+        match create_at_once(path) {
+            Ok(Some(file)) => return Ok(file),
             // The FIFO has no reader.
-            Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+            Ok(None) => {
                 if began.elapsed() >= limit {
                     let seconds = limit.as_secs_f64();
                     return Err(error(format!(
@@ -219,13 +212,6 @@ fn open_file(path: &Path, limit: Duration) -> Result<File, String> {
             }
         }
     }
-}
-
-/// From here on writes wait for a full pipe.
-fn blocking(file: File) -> io::Result<File> {
-    let flags = fcntl_getfl(&file)?;
-    fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
-    Ok(file)
 }
 
 #[cfg(test)]

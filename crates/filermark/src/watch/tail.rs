@@ -1,11 +1,9 @@
 //! The lines of a file that another process writes, or of a program that offers its events.
 
 use crate::http::{GetError, ServerUrl, Token, get_lines};
-use filermark_system::wait_readable;
+use filermark_system::{file_number, stdin, wait_readable};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,14 +57,14 @@ impl Tail {
     pub fn open(path: &Path) -> Result<Self, String> {
         if path == Path::new("-") {
             let name = "standard input";
-            let input = io::stdin().as_fd().try_clone_to_owned();
-            let input = input.map_err(|e| format!("{name}: cannot be read: {e}"))?;
-            let input = Box::new(Polled(File::from(input)));
+            let input = stdin().map_err(|e| format!("{name}: cannot be read: {e}"))?;
+            let input = Box::new(Polled(input));
             return Ok(Self::of(name.into(), input, None));
         }
         let name = path.display().to_string();
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-        let (meta, file) = opened.map_err(|e| {
+        let opened = File::open(path);
+        let opened = opened.and_then(|file| Ok((file.metadata()?, file_number(&file)?, file)));
+        let (meta, number, file) = opened.map_err(|e| {
             format!("{name}: cannot be read: {e}; give the file of `run --events FILE`")
         })?;
         if meta.is_dir() {
@@ -75,7 +73,7 @@ impl Tail {
             ));
         }
         Ok(match meta.is_file() {
-            true => Self::of(name, Box::new(file), Some((path.to_owned(), meta.ino()))),
+            true => Self::of(name, Box::new(file), Some((path.to_owned(), number))),
             false => Self::of(name, Box::new(Polled(file)), None),
         })
     }
@@ -174,11 +172,11 @@ impl Tail {
 
     /// Another run has replaced the file or begun it again.
     fn check_replaced(&self) -> Result<(), String> {
-        let Some((path, inode)) = &self.file else {
+        let Some((path, number)) = &self.file else {
             return Ok(());
         };
-        let same = std::fs::metadata(path)
-            .is_ok_and(|meta| meta.ino() == *inode && meta.len() >= self.read_len);
+        let now = File::open(path).and_then(|file| Ok((file_number(&file)?, file.metadata()?)));
+        let same = now.is_ok_and(|(now, meta)| now == *number && meta.len() >= self.read_len);
         match same {
             true => Ok(()),
             false => Err(format!(

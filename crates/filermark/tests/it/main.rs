@@ -96,6 +96,7 @@ mod validate;
 mod validate_alone;
 mod warmup;
 mod watch;
+mod windows;
 mod wire;
 mod workload;
 mod wrong_kind;

@@ -61,7 +61,7 @@ fn measured(ended: &Ended) -> Result<(), String> {
 
 /// Asserts with a foreign client that the export is empty.
 #[track_caller]
-fn assert_empty(sandbox: &Sandbox, export: &Export) {
+pub fn assert_empty(sandbox: &Sandbox, export: &Export) {
     let listing = sandbox
         .command("timeout")
         .args(["20", "nfs-ls", &export.libnfs_url("/")])

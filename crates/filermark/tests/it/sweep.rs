@@ -2,7 +2,7 @@
 
 use filermark_results::{PointRecord, RunRecord, read_record};
 use filermark_server::RunningServer;
-use filermark_testbed::{Export, Hosts, Mounts, Sandbox};
+use filermark_testbed::{Export, Hosts, Mounts, Sandbox, Wine};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,8 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The program under test.
+/// The program under test, which was built with these tests.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_filermark");
+
+/// The program that sweeps start: FILERMARK_PROGRAM or, without it, [`PROGRAM`]. `ci/on-system`
+/// sets it to one of another processor or C library.
+fn program() -> OsString {
+    std::env::var_os("FILERMARK_PROGRAM").unwrap_or_else(|| PROGRAM.into())
+}
 
 /// Time limit of all programs of these tests.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -44,15 +50,29 @@ enum WorkDir {
     Sandbox(Arc<Sandbox>),
     Mounts(Arc<Mounts>),
     Hosts(Arc<Hosts>),
+    Wine(Arc<Wine>),
 }
 
 impl WorkDir {
+    /// The program under test.
+    fn program(&self) -> OsString {
+        match self {
+            Self::Wine(wine) => wine.program().into(),
+            _ => program(),
+        }
+    }
+
     fn command(&self, program: &OsStr) -> Command {
         match self {
             Self::Here => Command::new(program),
             Self::Sandbox(sandbox) => sandbox.command(program),
             Self::Mounts(mounts) => mounts.command(program),
             Self::Hosts(hosts) => hosts.command(program),
+            Self::Wine(wine) => {
+                let mut command = wine.command("wine");
+                command.arg(program);
+                command
+            }
         }
     }
 }
@@ -125,6 +145,12 @@ impl Sweep {
     /// Runs on the prime of these hosts.
     pub fn on_prime_of(mut self, hosts: &Arc<Hosts>) -> Self {
         self.ground = WorkDir::Hosts(Arc::clone(hosts));
+        self
+    }
+
+    /// Runs the Windows program.
+    pub fn under_wine(mut self, wine: &Arc<Wine>) -> Self {
+        self.ground = WorkDir::Wine(Arc::clone(wine));
         self
     }
 
@@ -248,7 +274,7 @@ impl Sweep {
     /// The command line.
     pub fn to_command(&self) -> Command {
         let mut line = self.front.clone();
-        line.push(PROGRAM.into());
+        line.push(self.ground.program());
         let mut command = self.ground.command(&line[0]);
         command.args(&line[1..]).arg(self.command);
         let (has_suffix, has_options) = match self.command {

@@ -1,6 +1,7 @@
 //! Hosts for tests: an `ssh` that is a shell script. It runs the remote command here,
 //! with another home directory per host, as a login shell there would.
 
+use crate::programs::build_dir;
 use filermark_link::build::{MARK, Program};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::fs;
@@ -15,12 +16,43 @@ const SSH: &str = r#"#!/bin/sh
 D=DIR
 printf '%s\n' "$*" >>"$D/calls"
 for word; do if [ "$word" = -G ]; then exec cat "$D/configuration"; fi; done
-while [ "$1" != -- ]; do shift; done
+subsystem=
+while [ "$1" != -- ]; do if [ "$1" = -s ]; then subsystem=yes; fi; shift; done
 host=$2; remote=$3
 HOME=$D/$host; export HOME
 cd "$HOME" || exit 255
+if [ -f "$D/$host.windows" ]; then . "$D/windows.sh"; fi
 if [ -f "$D/$host.rc" ]; then . "$D/$host.rc"; fi
 exec /bin/sh -c "$remote"
+"#;
+
+/// A host with Windows: sshd's SFTP server, and command lines as cmd.exe understands them. The
+/// programs there cannot be run here; what they print is made up.
+const WINDOWS: &str = r#"
+if [ "$subsystem" ]; then exec /usr/lib/openssh/sftp-server; fi
+unknown() {
+    printf "'%s' is not recognized as an internal or external command,\r\n" "$1" >&2
+    printf "operable program or batch file.\r\n" >&2
+    exit 1
+}
+case $remote in
+'cmd /c "'*) printf '%s\r\n' "filermark-system Windows_NT AMD64${remote#*PROCESSOR_ARCHITECTURE%\"}"; exit 0;;
+'"%USERPROFILE%\'*) ;;
+*) unknown "${remote%% *}";;
+esac
+path=${remote#\"}; path=${path%%\"*}
+args=${remote#\"*\" }
+file=$HOME/$(printf %s "${path#%USERPROFILE%\\}" | tr '\\' /)
+[ -f "$file" ] || unknown "\"$path\""
+grep -q "MARK" "$file" || unknown "not Filermark"
+case $args in
+--version) if [ -f "$D/$host.blocked" ]; then echo "Access is denied." >&2; exit 1; fi
+    printf 'filermark 0.2.0\r\n';;
+'agent --stdio --run '*) echo "$args"; cat;;
+'agent --end-run '*) printf '{"run":"%s","agents":[{"pid":77,"ending":"asked"}]}\r\n' "${args##* }";;
+*) exit 2;;
+esac
+exit 0
 "#;
 
 /// A Filermark program for the tests, as a script: `install` copies it to the hosts.
@@ -46,6 +78,7 @@ impl FakeHosts {
         let dir = all.dir.path().display().to_string();
         all.script("ssh", &SSH.replace("DIR", &dir));
         all.script("filermark", &PROGRAM.replace("MARK", MARK));
+        all.script("windows.sh", &WINDOWS.replace("MARK", MARK));
         for host in hosts {
             fs::create_dir(all.home(host)).expect("a home");
         }
@@ -72,6 +105,11 @@ impl FakeHosts {
         fs::write(self.path(&format!("{host}.rc")), script).expect("a file");
     }
 
+    /// Makes a host one with Windows.
+    pub fn set_windows(&self, host: &str) {
+        fs::write(self.path(&format!("{host}.windows")), "").expect("a file");
+    }
+
     /// The program to install.
     pub fn program(&self) -> Program {
         Program::read(self.path("filermark")).expect("the program")
@@ -79,9 +117,9 @@ impl FakeHosts {
 
     /// Its path on a host.
     pub fn installed(&self, host: &str) -> PathBuf {
-        let build = self.program().build().to_owned();
+        let dir = build_dir(self.program().build(), &filermark_system::platform());
         self.home(host)
-            .join(format!(".cache/filermark/{build}/filermark"))
+            .join(format!(".cache/filermark/{dir}/filermark"))
     }
 
     /// The command lines of ssh so far.

@@ -8,16 +8,21 @@
 use super::answer::{HostAnswer, output_excerpt};
 use super::remote::{self, CommandOutput, RemoteCommand, RemoteError};
 use super::scripts::{INSPECT, RECEIVE, command_line};
+use super::system;
 use super::verdict::{InstallAction, judge, not_taken};
+use super::windows::WindowsHost;
 use super::{
     HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel, megabytes,
 };
 use crate::launch::process::ProcessExit;
-use crate::launch::ssh::{RemoteProgram, SshClient, destination};
+use crate::launch::ssh::{Remote, RemoteProgram, SshClient, destination};
+use crate::launch::windows::WindowsProgram;
+use crate::programs::{HostSystems, Programs, SystemName, build_dir, has_windows_path};
 use filermark_link::build::{Program, own_program};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_system::Platform;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Installs the program on every host of the plan that lacks it. Returns the outcomes in the
@@ -30,11 +35,12 @@ pub fn install(
     limits: &HostLimits,
     observe: HostObserver<'_>,
 ) -> Result<Vec<HostOutcome>, String> {
-    Ok(install_program(plan, own_program()?, limits, observe))
+    let programs = Programs::new(own_program()?.clone(), plan.agents_dir.as_deref());
+    Ok(install_programs(plan, &programs, limits, false, observe).0)
 }
 
 /// Installs it before a run: one connection per host if all have it. Returns what was done, for
-/// progress output.
+/// progress output, and the systems of the hosts. If a host cannot have it, none is changed.
 ///
 /// # Errors
 /// A message: the first host that lacks the program, and how many others do.
@@ -42,11 +48,13 @@ pub fn ensure_installed(
     plan: &LaunchPlan,
     limits: &HostLimits,
     observe: HostObserver<'_>,
-) -> Result<Vec<HostOutcome>, String> {
+) -> Result<(Vec<HostOutcome>, HostSystems), String> {
     if plan.hosts.iter().all(|h| h.launcher != LauncherKind::Ssh) {
-        return Ok(Vec::new());
+        return Ok(Default::default());
     }
-    only_done(install(plan, limits, observe)?)
+    let programs = Programs::new(own_program()?.clone(), plan.agents_dir.as_deref());
+    let (outcomes, systems) = install_programs(plan, &programs, limits, true, observe);
+    Ok((only_done(outcomes)?, systems))
 }
 
 fn only_done(mut outcomes: Vec<HostOutcome>) -> Result<Vec<HostOutcome>, String> {
@@ -64,34 +72,59 @@ fn only_done(mut outcomes: Vec<HostOutcome>) -> Result<Vec<HostOutcome>, String>
     Ok(outcomes)
 }
 
-/// Installs a program file on hosts.
-pub(super) fn install_program(
+/// Inspects the hosts, chooses the program of each, and installs it where it is missing. With
+/// `all_or_none`, nothing is sent if it is refused for one of them.
+pub(super) fn install_programs(
     plan: &LaunchPlan,
-    program: &Program,
+    programs: &Programs,
     limits: &HostLimits,
+    all_or_none: bool,
     observe: HostObserver<'_>,
-) -> Vec<HostOutcome> {
-    let (client, machine) = (SshClient::of(plan), filermark_system::platform());
+) -> (Vec<HostOutcome>, HostSystems) {
+    let client = SshClient::of(plan);
+    let hosts = each_once(plan);
+    let inspect = |host: &HostPlan, observe_step: &dyn Fn(HostStep)| match host.launcher {
+        LauncherKind::Ssh => {
+            let one = HostInstaller {
+                client: &client,
+                host,
+                limits,
+                began: Instant::now(),
+            };
+            one.inspect(programs, observe_step)
+        }
+        other => Err(other_launcher(host, other)),
+    };
+    let found = in_parallel(&hosts, inspect, observe);
+    let mut systems = HostSystems::default();
+    for (host, inspected) in hosts.iter().zip(&found) {
+        if let Ok(inspected) = inspected {
+            systems.add(host, inspected.system.clone());
+        }
+    }
+    let is_refused = found.iter().any(|f| matches!(f, Err(o) if o.is_failure()));
     let work = |host: &HostPlan, observe_step: &dyn Fn(HostStep)| {
-        let outcome = match host.launcher {
-            LauncherKind::Ssh => {
-                let place = RemoteProgram::of(host, program.build());
+        let at = hosts.iter().position(|h| h == host).unwrap_or_default();
+        let outcome = match &found[at] {
+            Err(outcome) => outcome.clone(),
+            Ok(_) if all_or_none && is_refused => {
+                let why = "nothing was sent, because another host cannot have the program";
+                HostOutcome::new(host, HostState::Nothing, why)
+            }
+            Ok(inspected) => {
                 let one = HostInstaller {
                     client: &client,
                     host,
-                    program,
-                    place,
                     limits,
-                    began: Instant::now(),
+                    began: inspected.began,
                 };
-                one.install(&machine, observe_step)
+                one.finish(inspected, observe_step)
             }
-            other => other_launcher(host, other),
         };
         observe_step(HostStep::Done(outcome.state));
         outcome
     };
-    in_parallel(&each_once(plan), work, observe)
+    (in_parallel(&hosts, work, observe), systems)
 }
 
 fn other_launcher(host: &HostPlan, launcher: LauncherKind) -> HostOutcome {
@@ -112,55 +145,152 @@ fn other_launcher(host: &HostPlan, launcher: LauncherKind) -> HostOutcome {
 }
 
 /// The work on one host.
+#[derive(Clone, Copy)]
 struct HostInstaller<'a> {
     client: &'a SshClient,
     host: &'a HostPlan,
-    program: &'a Program,
-    place: RemoteProgram,
     limits: &'a HostLimits,
     began: Instant,
 }
 
-impl HostInstaller<'_> {
-    fn install(&self, machine: &Platform, observe_step: &dyn Fn(HostStep)) -> HostOutcome {
-        let (state, detail) = match self.inspect_and_send(machine, observe_step) {
-            Ok(done) => done,
+/// Where the program is on a host.
+enum Place {
+    Unix(RemoteProgram),
+    Windows(WindowsProgram),
+}
+
+impl Place {
+    fn shown(&self) -> &str {
+        match self {
+            Self::Unix(place) => &place.shown,
+            Self::Windows(place) => &place.shown,
+        }
+    }
+}
+
+/// A host that may have the program, or has it.
+struct InspectedHost {
+    began: Instant,
+    system: Platform,
+    program: Arc<Program>,
+    place: Place,
+    has_it: bool,
+}
+
+impl<'a> HostInstaller<'a> {
+    /// Finds the system of the host, the program for it, and whether the host has that.
+    fn inspect(
+        self,
+        programs: &Programs,
+        observe_step: &dyn Fn(HostStep),
+    ) -> Result<InspectedHost, HostOutcome> {
+        let failed = |why: RemoteError| {
+            let detail = match why {
+                RemoteError::Failed(why) => why,
+                RemoteError::Stopped => "stopped on request".to_owned(),
+            };
+            HostOutcome::new(self.host, HostState::Failed, detail)
+        };
+        observe_step(HostStep::Inspecting);
+        self.inspect_host(programs).map_err(failed)
+    }
+
+    fn inspect_host(self, programs: &Programs) -> Result<InspectedHost, RemoteError> {
+        let path = self.host.program.as_deref();
+        if path.is_some_and(is_relative) && !has_windows_path(self.host) {
+            return Err(RemoteError::Failed(format!(
+                "EXEC_PATH={} is not an absolute path; begin it with / or ~/",
+                path.unwrap_or_default()
+            )));
+        }
+        let (system, answer) = self.ask(programs.build())?;
+        let program = programs.of(&system).map_err(RemoteError::Failed)?;
+        let dir = build_dir(program.build(), &system);
+        let (place, action) = match &answer {
+            Some(answer) => {
+                let place = RemoteProgram::of(self.host, &dir);
+                let action = judge(answer, &program, &place);
+                (Place::Unix(place), action)
+            }
+            None => {
+                let place = WindowsProgram::of(self.host, &dir).map_err(RemoteError::Failed)?;
+                let action = self.on_windows(place.clone()).inspect(&program)?;
+                (Place::Windows(place), action)
+            }
+        };
+        if let InstallAction::Refuse(why) = action {
+            return Err(RemoteError::Failed(why));
+        }
+        Ok(InspectedHost {
+            began: self.began,
+            system,
+            program,
+            place,
+            has_it: action == InstallAction::UpToDate,
+        })
+    }
+
+    /// The system of the host, and the answer of its shell; a host with Windows has none.
+    fn ask(&self, build: &str) -> Result<(Platform, Option<HostAnswer>), RemoteError> {
+        if has_windows_path(self.host) {
+            return Ok((system::ask(self.client, self.host, self.limits)?, None));
+        }
+        // The script adds the name of the system to the default path.
+        let place = RemoteProgram::of(self.host, build);
+        let front = match place.is_default_path {
+            true => place.path.trim_end_matches("/filermark"),
+            false => &place.path,
+        };
+        let line = command_line(INSPECT, &[front, owner(&place)]);
+        let limit = self.limits.inspect.min(self.limits.total);
+        let call = self.call(Remote::Command(line), &place.shown, None, limit);
+        let reply = remote::run(&call, &|_| {})?;
+        let failure = match answer_in(&reply, self.host) {
+            Ok(answer) => {
+                let system = Platform {
+                    os: answer.get("os").to_owned(),
+                    processor: answer.get("machine").to_owned(),
+                };
+                return Ok((system, Some(answer)));
+            }
+            Err(failure) => failure,
+        };
+        if system::may_be_windows(reply.exit)
+            && let Ok(system) = system::ask(self.client, self.host, self.limits)
+            && SystemName::of(&system).is_windows()
+        {
+            return Ok((system, None));
+        }
+        Err(failure)
+    }
+
+    /// Sends the program if the host lacks it.
+    fn finish(&self, inspected: &InspectedHost, observe_step: &dyn Fn(HostStep)) -> HostOutcome {
+        let (program, shown) = (&inspected.program, inspected.place.shown());
+        if inspected.has_it {
+            let detail = format!("has build {} at {shown}", program.build());
+            return HostOutcome::new(self.host, HostState::Nothing, detail);
+        }
+        let (state, detail) = match self.send(inspected, observe_step) {
+            Ok(removed) => (HostState::Done, self.sent(inspected, removed)),
             Err(RemoteError::Failed(why)) => (HostState::Failed, why),
             Err(RemoteError::Stopped) => (HostState::Failed, "stopped on request".to_owned()),
         };
         HostOutcome::new(self.host, state, detail)
     }
 
-    fn inspect_and_send(
-        &self,
-        machine: &Platform,
-        observe_step: &dyn Fn(HostStep),
-    ) -> Result<(HostState, String), RemoteError> {
-        if self.host.program.as_deref().is_some_and(is_relative) {
-            return Err(RemoteError::Failed(format!(
-                "EXEC_PATH={} is not an absolute path; begin it with / or ~/",
-                self.place.shown
-            )));
-        }
-        observe_step(HostStep::Inspecting);
-        let found = self.inspect()?;
-        let verdict = judge(&found, self.program, &self.place, machine);
-        if let InstallAction::Refuse(why) = verdict {
-            return Err(RemoteError::Failed(why));
-        }
-        if verdict == InstallAction::UpToDate {
-            let detail = format!("has build {} at {}", self.program.build(), self.place.shown);
-            return Ok((HostState::Nothing, detail));
-        }
-        let removed = self.send(observe_step)?;
+    fn sent(&self, inspected: &InspectedHost, removed: usize) -> String {
+        let program = &inspected.program;
         let mut detail = format!(
             "build {} ({}) is at {}",
-            self.program.build(),
-            megabytes(self.program.len),
-            self.place.shown
+            program.build(),
+            megabytes(program.len),
+            inspected.place.shown()
         );
-        if self.program.has_capabilities() {
-            let command = setcap_command(self.client, self.host, &self.place.path);
+        if let Place::Unix(place) = &inspected.place
+            && program.has_capabilities()
+        {
+            let command = setcap_command(self.client, self.host, &place.path);
             detail.push_str(&format!(
                 "; this program has capabilities on this host (setcap), the copy has none: for \
                  RESVPORT=on as another user than root run `{command}`"
@@ -171,72 +301,87 @@ impl HostInstaller<'_> {
             1 => detail.push_str("; 1 old build was removed"),
             n => detail.push_str(&format!("; {n} old builds were removed")),
         }
-        Ok((HostState::Done, detail))
-    }
-
-    /// Whether the path is the default one, as an argument of the scripts.
-    const fn owner(&self) -> &'static str {
-        match self.place.is_default_path {
-            true => "own",
-            false => "users",
-        }
-    }
-
-    fn inspect(&self) -> Result<HostAnswer, RemoteError> {
-        let remote = command_line(INSPECT, &[&self.place.path, self.owner()]);
-        let limit = self.limits.inspect.min(self.limits.total);
-        let reply = remote::run(&self.call(remote, None, limit), &|_| {})?;
-        answer_in(&reply, self.host)
+        detail
     }
 
     /// Returns the number of old builds that were removed.
-    fn send(&self, observe_step: &dyn Fn(HostStep)) -> Result<usize, RemoteError> {
-        let beside = format!(".filermark.{}", nonce());
-        let args = [
-            &self.place.path,
-            beside.as_str(),
-            &self.program.sha256,
-            self.owner(),
-        ];
-        let remote = command_line(RECEIVE, &args);
+    fn send(
+        &self,
+        inspected: &InspectedHost,
+        observe_step: &dyn Fn(HostStep),
+    ) -> Result<usize, RemoteError> {
         let limit = self.limits.total.saturating_sub(self.began.elapsed());
-        let total = self.program.len;
+        let program = &*inspected.program;
+        let total = program.len;
         let last = std::cell::Cell::new(None);
-        let inspect = |sent| {
+        let progress = |sent| {
             if last.replace(Some(sent)) != Some(sent) {
                 observe_step(HostStep::Sending { sent, total });
             }
         };
-        let reply = remote::run(
-            &self.call(remote, Some(&self.program.path), limit),
-            &inspect,
-        )?;
-        let answer = answer_in(&reply, self.host)?;
+        let place = match &inspected.place {
+            Place::Unix(place) => place,
+            Place::Windows(place) => {
+                let host = self.on_windows(place.clone());
+                return host.send(program, &nonce(), limit, &progress);
+            }
+        };
+        let beside = format!(".filermark.{}", nonce());
+        let args = [&place.path, beside.as_str(), &program.sha256, owner(place)];
+        let line = command_line(RECEIVE, &args);
+        let call = self.call(
+            Remote::Command(line),
+            &place.shown,
+            Some(&program.path),
+            limit,
+        );
+        let answer = answer_in(&remote::run(&call, &progress)?, self.host)?;
         match answer.get("taken") {
             "yes" => Ok(answer.all("removed").count()),
             _ => Err(RemoteError::Failed(not_taken(
                 answer.get("failed"),
                 answer.get("why"),
-                &self.place.shown,
+                &place.shown,
             ))),
         }
     }
 
-    fn call<'a>(
-        &'a self,
-        remote: String,
-        input: Option<&'a Path>,
+    fn on_windows(&self, place: WindowsProgram) -> WindowsHost<'a> {
+        WindowsHost {
+            client: self.client,
+            host: self.host,
+            place,
+            limits: self.limits,
+        }
+    }
+
+    fn call<'b>(
+        &self,
+        remote: Remote,
+        shown: &str,
+        input: Option<&'b Path>,
         limit: std::time::Duration,
-    ) -> RemoteCommand<'a> {
+    ) -> RemoteCommand<'b>
+    where
+        'a: 'b,
+    {
         RemoteCommand {
             client: self.client,
             host: self.host,
             remote,
-            program: self.place.shown.clone(),
+            program: shown.to_owned(),
             input,
             limit,
             limits: self.limits,
         }
+    }
+}
+
+/// Whether the path is the default one, as an argument of the scripts.
+const fn owner(place: &RemoteProgram) -> &'static str {
+    match place.is_default_path {
+        true => "own",
+        false => "users",
     }
 }
 

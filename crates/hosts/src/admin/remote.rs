@@ -2,13 +2,14 @@
 
 use super::HostLimits;
 use crate::launch::process::{ChildProcess, ProcessExit, ProcessOutput};
-use crate::launch::ssh::SshClient;
+use crate::launch::ssh::{Remote, SshClient};
 use filermark_link::child;
 use filermark_link::start::AgentHandle;
 use filermark_model::launch::HostPlan;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::process::{ChildStdin, ChildStdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -23,8 +24,8 @@ const FINAL_OUTPUT_MAX: Duration = Duration::from_millis(500);
 pub(super) struct RemoteCommand<'a> {
     pub client: &'a SshClient,
     pub host: &'a HostPlan,
-    /// A command line for the login shell there.
-    pub remote: String,
+    /// What is started there.
+    pub remote: Remote,
     /// Name of the program in messages.
     pub program: String,
     /// What it gets on its standard input.
@@ -94,6 +95,42 @@ pub(super) fn run(
     })
 }
 
+/// Runs a dialogue with what is started there, on a thread; `progress` is called repeatedly with
+/// the number of bytes that the dialogue counts.
+pub(super) fn dialogue<T: Send + 'static>(
+    call: &RemoteCommand<'_>,
+    progress: &dyn Fn(u64),
+    work: impl FnOnce(ChildStdout, ChildStdin, &AtomicU64) -> Result<T, String> + Send + 'static,
+) -> Result<T, RemoteError> {
+    let (stdin, stdout, mut handle) = call
+        .client
+        .start(call.host, &call.remote, call.program.clone())
+        .map_err(RemoteError::Failed)?;
+    let sent = Arc::new(AtomicU64::new(0));
+    let (end, done) = channel();
+    let counted = sent.clone();
+    on_thread("ssh-dialogue", move || {
+        // The end of its input ends what was started.
+        let _ = end.send(work(stdout, stdin, &counted));
+    })
+    .map_err(|e| RemoteError::Failed(format!("no thread for ssh: {e}")))?;
+    wait(call, &mut handle, &sent, progress)?;
+    let why = match done.recv_timeout(FINAL_OUTPUT_MAX) {
+        Ok(Ok(result)) => return Ok(result),
+        Ok(Err(why)) => Some(why),
+        Err(_) => None,
+    };
+    // A message of ssh itself is more specific.
+    let of_ssh = match handle.exit() {
+        Some(ProcessExit::Code(0)) => None,
+        _ => handle.final_output(),
+    };
+    let message = of_ssh
+        .or(why)
+        .unwrap_or_else(|| "ssh ended without an answer".into());
+    Err(RemoteError::Failed(message))
+}
+
 /// Runs a command that does nothing, without prompts: whether the host accepts this user.
 pub(crate) fn try_login(
     client: &SshClient,
@@ -103,7 +140,7 @@ pub(crate) fn try_login(
     let call = RemoteCommand {
         client,
         host,
-        remote: "exit 0".into(),
+        remote: Remote::Command("exit 0".into()),
         program: "the shell".into(),
         input: None,
         limit: limits.inspect,
@@ -133,7 +170,7 @@ fn wait(
             return Err(RemoteError::Stopped);
         } else if now - began > call.limit {
             call.limit
-        } else if call.input.is_some() && now - last_change > call.limits.silence {
+        } else if (call.input.is_some() || count > 0) && now - last_change > call.limits.silence {
             call.limits.silence
         } else {
             std::thread::sleep(child::POLL);

@@ -42,14 +42,17 @@ const COMMON: &str = r#"
         elif command -v openssl >/dev/null 2>&1; then openssl dgst -sha256;
         else echo no tool; fi;
     };
+    here() { echo "-$(uname -sm | tr "A-Z " "a-z-")"; };
     ours() { grep -q "MARK" "$1" 2>/dev/null; };
     printf "\nfilermark-answer/1\n";
 "#;
 
-/// Inspects the host and the file at `$1`. `$2` is `own` if that is the default path: it is
-/// then marked as used, so that old builds can be found.
+/// Inspects the host and the file at `$1`. `$2` is `own` for the default path: `$1` is then the
+/// beginning of its directory, before the name of the system, and the directory is marked as
+/// used, so that old builds can be found.
 pub(super) const INSPECT: &str = r#"
     p=$1;
+    if test "$2" = own; then p=$1$(here)/filermark; fi;
     say os "$(uname -s)"; say machine "$(uname -m)";
     if test -h "$p"; then say link yes; fi;
     if test -d "$p"; then say kind directory;
@@ -65,7 +68,7 @@ pub(super) const INSPECT: &str = r#"
 
 /// Reads the program from the standard input into the temporary name `$2`, checks the SHA-256
 /// `$3`, and renames it to `$1`. For the default path (`$4` is `own`), directories are created,
-/// and all but the newest three builds are removed.
+/// and all but the newest three builds for this system are removed.
 pub(super) const RECEIVE: &str = r#"
     p=$1; d=$(dirname "$p"); t=$d/$2;
     if test "$4" = own; then w=$(umask 077; mkdir -p "$d" 2>&1) || fail directory "$w"; fi;
@@ -82,7 +85,7 @@ pub(super) const RECEIVE: &str = r#"
     say taken yes;
     if test "$4" = own && cd "$(dirname "$d")"; then
         n=0;
-        for b in $(ls -1dt BUILDS 2>/dev/null); do
+        for b in $(ls -1dt BUILDS BUILDS$(here) 2>/dev/null); do
             if test -h "$b" || test "$b" = "$(basename "$d")"; then continue; fi;
             n=$((n+1));
             if test $n -ge 3 && test "$(ls -A "$b")" = filermark && ours "$b/filermark"; then
@@ -93,12 +96,15 @@ pub(super) const RECEIVE: &str = r#"
     end;
 "#;
 
-/// Ends agents with the program `$1`; `$2` is the run. If this build is missing, another one is
-/// used; without any, agents are only searched for.
+/// Ends agents with the program `$1`; `$2` is the run. For the default path (`$3` is `own`),
+/// `$1` is as for [`INSPECT`], and if this build is missing, another one is used; without any,
+/// agents are only searched for.
 pub(super) const END_RUN: &str = r#"
-    if test -x "$1" && ours "$1"; then exec "$1" agent --end-run "$2"; fi;
+    p=$1;
+    if test "$3" = own; then p=$1$(here)/filermark; fi;
+    if test -x "$p" && ours "$p"; then exec "$p" agent --end-run "$2"; fi;
     if test "$3" = own && cd "$HOME/.cache/filermark" 2>/dev/null; then
-        for b in $(ls -1dt BUILDS 2>/dev/null); do
+        for b in $(ls -1dt BUILDS BUILDS$(here) 2>/dev/null); do
             if test -x "$b/filermark"; then exec "./$b/filermark" agent --end-run "$2"; fi;
         done;
     fi;

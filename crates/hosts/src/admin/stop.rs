@@ -10,14 +10,18 @@ use super::install::answer_in;
 use super::remote::{self, CommandOutput, RemoteCommand, RemoteError};
 use super::scripts::{END_RUN, command_line};
 use super::slurm_jobs;
+use super::system;
 use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel};
 use crate::launch::process::ProcessExit;
-use crate::launch::ssh::{RemoteProgram, SshClient, destination, quote};
+use crate::launch::ssh::{Remote, RemoteProgram, SshClient, destination, quote};
 use crate::launch::tag::RunTag;
+use crate::launch::windows::WindowsProgram;
+use crate::programs::{SystemName, build_dir, has_windows_path};
 use filermark_link::build::own_build;
 use filermark_link::limits::CLEAN_UP_MAX;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::text::sanitize;
+use filermark_system::Platform;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -108,11 +112,15 @@ pub fn end_run(tag: &RunTag, clean_up_max: Duration) -> Result<EndReport, String
     {
         Ok(super::end_run::end_run(tag, clean_up_max))
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(windows)]
+    {
+        super::end_run_windows::end_run(tag, clean_up_max)
+    }
+    #[cfg(not(any(windows, target_os = "linux")))]
     {
         let _ = clean_up_max;
         Err(format!(
-            "agents can only be found on Linux; end what has 'agent --stdio --run {tag}' on its command line by hand"
+            "agents can only be found on Linux and Windows; end what has 'agent --stdio --run {tag}' on its command line by hand"
         ))
     }
 }
@@ -163,26 +171,50 @@ fn over_ssh(
     limits: &HostLimits,
 ) -> Result<(HostState, String), String> {
     let place = RemoteProgram::of(host, own_build());
-    let owner = match place.is_default_path {
-        true => "own",
-        false => "users",
+    let (front, owner) = match place.is_default_path {
+        true => (place.path.trim_end_matches("/filermark"), "own"),
+        false => (place.path.as_str(), "users"),
     };
-    let call = RemoteCommand {
-        client,
-        host,
-        remote: command_line(END_RUN, &[&place.path, &quote(tag.as_str()), owner]),
-        program: place.shown.clone(),
-        input: None,
-        limit: (CLEAN_UP_MAX + CONNECT_MAX).min(limits.total),
-        limits,
+    let run = |line: String, shown: &str| {
+        let call = RemoteCommand {
+            client,
+            host,
+            remote: Remote::Command(line),
+            program: shown.to_owned(),
+            input: None,
+            limit: (CLEAN_UP_MAX + CONNECT_MAX).min(limits.total),
+            limits,
+        };
+        remote::run(&call, &|_| {}).map_err(|why| match why {
+            RemoteError::Failed(why) => why,
+            RemoteError::Stopped => "stopped on request".into(),
+        })
     };
-    let reply = match remote::run(&call, &|_| {}) {
-        Ok(reply) => reply,
-        Err(RemoteError::Failed(why)) => return Err(why),
-        Err(RemoteError::Stopped) => return Err("stopped on request".into()),
+    let on_windows = |system: &Platform| {
+        let there = WindowsProgram::of(host, &build_dir(own_build(), system))?;
+        let line = there.command_line(["agent", "--end-run", tag.as_str()]);
+        let reply = run(line, &there.shown)?;
+        match report_in(&reply.output, tag) {
+            Some(report) => Ok(report.verdict()),
+            None => Err(reply
+                .meaning
+                .unwrap_or_else(|| format!("{} did not state which agents it ended", there.shown))),
+        }
     };
+    if has_windows_path(host) {
+        return on_windows(&system::find(client, host)?);
+    }
+    let line = command_line(END_RUN, &[front, &quote(tag.as_str()), owner]);
+    let reply = run(line, &place.shown)?;
     if let Some(report) = report_in(&reply.output, tag) {
         return Ok(report.verdict());
+    }
+    if system::may_be_windows(reply.exit)
+        && answer_in(&reply, host).is_err()
+        && let Ok(system) = system::find(client, host)
+        && SystemName::of(&system).is_windows()
+    {
+        return on_windows(&system);
     }
     if reply.exit == ProcessExit::Code(2) {
         return Err(format!(

@@ -4,7 +4,6 @@
 use super::answer::HostAnswer;
 use crate::launch::ssh::RemoteProgram;
 use filermark_link::build::Program;
-use filermark_system::Platform;
 
 /// What to do on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,23 +16,8 @@ pub(super) enum InstallAction {
     Refuse(String),
 }
 
-pub(super) fn judge(
-    found: &HostAnswer,
-    program: &Program,
-    place: &RemoteProgram,
-    own: &Platform,
-) -> InstallAction {
+pub(super) fn judge(found: &HostAnswer, program: &Program, place: &RemoteProgram) -> InstallAction {
     let path = &place.shown;
-    let there = Platform {
-        os: found.get("os").to_owned(),
-        processor: found.get("machine").to_owned(),
-    };
-    if there != *own {
-        return InstallAction::Refuse(format!(
-            "the host is {} {}, this program is for {} {}; all hosts of a run, this one included, need the same processor architecture and operating system: remove it from CLIENTS, or start the run on a host like it",
-            there.os, there.processor, own.os, own.processor
-        ));
-    }
     let sum = found.get("sum");
     let is_same = found.sha256("sum") == Some(program.sha256.as_str());
     let advice = "it was not changed; set EXEC_PATH to another path";

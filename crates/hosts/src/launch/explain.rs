@@ -67,12 +67,17 @@ fn missing(target: &SshTarget) -> String {
 fn not_executable(target: &SshTarget, output: &ProcessOutput) -> String {
     let program = &target.program;
     if output.lines.iter().any(|l| l.contains("Exec format error")) {
-        return format!(
-            "{program} is built for another processor architecture; all hosts of a run need the same architecture, because they run the same binary: remove this one from CLIENTS"
-        );
+        return wrong_processor(target);
     }
     format!(
         "{program} cannot be executed there (a file system mounted noexec, a directory, or its mode); correct EXEC_PATH"
+    )
+}
+
+fn wrong_processor(target: &SshTarget) -> String {
+    format!(
+        "{} is built for another processor architecture: set AGENTS_DIR (--agents) to a directory with a program for it, or remove the host from CLIENTS",
+        target.program
     )
 }
 
@@ -173,6 +178,17 @@ const KNOWN_MESSAGES: &[(&str, ExplainLine)] = &[
     ("Broken pipe", |w, _, _| {
         format!("the connection to {} broke", w.host)
     }),
+    (
+        "is not recognized as an internal or external command",
+        |w, _, _| missing(w),
+    ),
+    ("The system cannot find the path specified", |w, _, _| {
+        missing(w)
+    }),
+    (
+        "is not compatible with the version of Windows",
+        |w, _, _| wrong_processor(w),
+    ),
     (": this is not Filermark", |w, _, _| {
         format!(
             "{} is not Filermark (possibly netmist) and is not started; set EXEC_PATH to another path",

@@ -4,6 +4,7 @@ use super::process::LocalLauncher;
 use super::ssh::SshLauncher;
 use super::tag::RunTag;
 use super::{AcceptLauncher, ConnectLauncher, SlurmLauncher};
+use crate::programs::HostSystems;
 use filermark_link::start::{LaunchedAgent, Launcher};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::time::Duration;
@@ -35,6 +36,12 @@ impl MixedLauncher {
             connect: connect.then(|| ConnectLauncher::new(plan)).transpose()?,
             accept: accept.then(|| AcceptLauncher::new(plan)).transpose()?,
         })
+    }
+
+    /// With what is known about the systems of the hosts.
+    pub fn with_systems(mut self, systems: HostSystems) -> Self {
+        self.ssh = self.ssh.with_systems(systems);
+        self
     }
 
     /// What the user has to do on clients whose agents are started by hand; a message each.

@@ -84,7 +84,7 @@ impl ChildProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = child::in_own_group(command).spawn()?;
+        let mut child = child::spawn_in_own_group(command)?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let lines = Arc::new(Mutex::new(VecDeque::new()));
         let (end, stderr_ends) = channel();

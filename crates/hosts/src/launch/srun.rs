@@ -183,7 +183,7 @@ impl Srun {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut child = child::in_own_group(&mut start).spawn().map_err(failed)?;
+        let mut child = child::spawn_in_own_group(&mut start).map_err(failed)?;
         let mut input = child.stdin.take();
         let output = child.stderr.take();
         // Fits into the pipe, so it does not block.

@@ -8,11 +8,15 @@
 use super::explain::{SshTarget, explain, no_client};
 use super::process::{ChildProcess, ExplainExit};
 use super::tag::RunTag;
+use super::windows::WindowsProgram;
+use crate::admin::system;
+use crate::programs::{HostSystems, SystemName, build_dir, has_windows_path};
 use filermark_link::build::{MARK, own_build};
 use filermark_link::start::{LaunchedAgent, Launcher};
 use filermark_link::tool;
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use filermark_model::plan::IpChoice;
+use filermark_system::Platform;
 use std::io;
 use std::process::{ChildStdin, ChildStdout, Command};
 use std::time::Duration;
@@ -96,13 +100,22 @@ impl SshClient {
 
     /// The command that runs `remote`, a command line for the login shell there.
     pub fn command(&self, host: &HostPlan, remote: &str) -> Command {
+        self.request(host, &[], remote)
+    }
+
+    /// The command that starts a subsystem of sshd there, such as `sftp`.
+    fn subsystem(&self, host: &HostPlan, name: &str) -> Command {
+        self.request(host, &["-s"], name)
+    }
+
+    fn request(&self, host: &HostPlan, more: &[&str], remote: &str) -> Command {
         let (program, options) = self.command_line();
         let mut command = Command::new(program);
         command.args(options).arg("-T");
         for option in OPTIONS {
             command.args(["-o", option]);
         }
-        command.args(self.family());
+        command.args(self.family()).args(more);
         if let Some(user) = &host.user {
             command.args(["-l", user]);
         }
@@ -128,17 +141,30 @@ impl SshClient {
     pub fn start(
         &self,
         host: &HostPlan,
-        remote: &str,
+        remote: &Remote,
         program: String,
     ) -> Result<(ChildStdin, ChildStdout, ChildProcess), String> {
+        let mut command = match remote {
+            Remote::Command(line) => self.command(host, line),
+            Remote::Subsystem(name) => self.subsystem(host, name),
+        };
         let target = SshTarget {
             host: destination(host),
             program,
         };
         let explain: ExplainExit = Box::new(move |output| explain(&target, output));
-        ChildProcess::start(&host.client, &mut self.command(host, remote), explain)
+        ChildProcess::start(&host.client, &mut command, explain)
             .map_err(|e: io::Error| no_client(self.command_line().0, &e))
     }
+}
+
+/// What is started on a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remote {
+    /// A command line for the login shell.
+    Command(String),
+    /// A subsystem of sshd.
+    Subsystem(&'static str),
 }
 
 /// An IPv6 address without brackets, which ssh does not accept.
@@ -167,10 +193,11 @@ pub struct RemoteProgram {
 }
 
 impl RemoteProgram {
-    /// EXEC_PATH, or `~/.cache/filermark/BUILD/filermark`.
-    pub fn of(host: &HostPlan, build: &str) -> Self {
+    /// EXEC_PATH, or `~/.cache/filermark/DIR/filermark`; the directory is that of a build for
+    /// a system ([`build_dir`]).
+    pub fn of(host: &HostPlan, dir: &str) -> Self {
         let Some(path) = &host.program else {
-            let rest = format!(".cache/filermark/{build}/filermark");
+            let rest = format!(".cache/filermark/{dir}/filermark");
             return Self {
                 path: format!("\"$HOME\"/{}", quote(&rest)),
                 shown: format!("~/{rest}"),
@@ -204,6 +231,9 @@ pub fn quote(word: &str) -> String {
 pub struct SshLauncher {
     client: SshClient,
     tag: RunTag,
+    systems: HostSystems,
+    /// Hosts may differ from this one: those that are not known are asked first.
+    asks: bool,
 }
 
 impl SshLauncher {
@@ -212,7 +242,36 @@ impl SshLauncher {
         Self {
             client: SshClient::of(plan),
             tag,
+            systems: HostSystems::default(),
+            asks: plan.agents_dir.is_some(),
         }
+    }
+
+    /// With what is known about the hosts.
+    pub fn with_systems(mut self, systems: HostSystems) -> Self {
+        self.systems = systems;
+        self
+    }
+
+    /// What to start on a host, and its name for messages.
+    fn start_on(&self, host: &HostPlan) -> Result<(String, String), String> {
+        let windows = Platform {
+            os: "Windows".into(),
+            processor: std::env::consts::ARCH.into(),
+        };
+        let system = match self.systems.of(host) {
+            Some(known) => known.clone(),
+            None if self.asks => system::find(&self.client, host)?,
+            None if has_windows_path(host) => windows,
+            None => filermark_system::platform(),
+        };
+        let dir = build_dir(own_build(), &system);
+        if SystemName::of(&system).is_windows() {
+            let program = WindowsProgram::of(host, &dir)?;
+            return Ok((program.start_line(&self.tag), program.shown));
+        }
+        let program = RemoteProgram::of(host, &dir);
+        Ok((start_line(&program, &self.tag), program.shown))
     }
 }
 
@@ -238,9 +297,9 @@ fn start_line(program: &RemoteProgram, tag: &RunTag) -> String {
 
 impl Launcher for SshLauncher {
     fn launch(&self, _client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
-        let program = RemoteProgram::of(host, own_build());
-        let remote = start_line(&program, &self.tag);
-        let (to_agent, from_agent, handle) = self.client.start(host, &remote, program.shown)?;
+        let (line, shown) = self.start_on(host)?;
+        let remote = Remote::Command(line);
+        let (to_agent, from_agent, handle) = self.client.start(host, &remote, shown)?;
         Ok(LaunchedAgent {
             from_agent: Box::new(from_agent),
             to_agent: Box::new(to_agent),

@@ -32,6 +32,12 @@ impl RunTag {
         &self.0
     }
 
+    /// The name by which an agent of the run announces itself where no command lines are read
+    /// (Windows).
+    pub fn agent_purpose(&self) -> String {
+        format!("agent-{}", self.0)
+    }
+
     /// The arguments of an agent on its standard streams, after the program. `stop` searches
     /// for exactly these.
     pub fn agent_args(&self) -> [&str; 4] {

@@ -57,12 +57,13 @@ impl PendingOrder {
     }
 }
 
-/// Whether an agent runs another program than this one; the difference, and the command that
-/// fixes it.
+/// Whether an agent's program is made from other sources than this one; the difference, and the
+/// command that fixes it.
 pub(super) fn differs(own: &Hello, other: &Hello) -> Option<String> {
-    let shown = |h: &Hello| match h.build.is_empty() {
-        true => format!("{} (build unknown)", h.version),
-        false => format!("{} (build {})", h.version, h.build),
+    let shown = |h: &Hello| match (h.build.is_empty(), h.commit.is_empty()) {
+        (true, _) => format!("{} (build unknown)", h.version),
+        (false, true) => format!("{} (build {})", h.version, h.build),
+        (false, false) => format!("{} (build {}, commit {})", h.version, h.build, h.commit),
     };
     if other.protocol == PROTOCOL && other.version == own.version && other.build == own.build {
         return None;

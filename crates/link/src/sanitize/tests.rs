@@ -88,6 +88,7 @@ fn all_with_words() -> Vec<Report> {
             protocol: 1,
             version: unsafe_text(),
             build: unsafe_text(),
+            commit: unsafe_text(),
             host: unsafe_text(),
             key: unsafe_text(),
         }),

@@ -383,7 +383,7 @@ impl ListenerState {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::local::local_pair;

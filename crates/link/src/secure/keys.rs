@@ -329,6 +329,15 @@ impl<'a> KeyFileLines<'a> {
     }
 }
 
+/// What commands for one directory lock: the directory itself, or where the system opens none
+/// as a file, one that stays in it.
+fn lock_file(dir: &Path) -> std::io::Result<File> {
+    match cfg!(windows) {
+        false => File::open(dir),
+        true => File::create(dir.join("prime.key.lock")),
+    }
+}
+
 /// The files that were made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatedKeys {
@@ -357,7 +366,7 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<CreatedKeys, Secret
     })?;
     // One command at a time: each reads the prime's file and replaces it. Best effort: not
     // every file system has locks.
-    let lock = File::open(dir);
+    let lock = lock_file(dir);
     let _ = lock.as_ref().map(File::lock);
     let path = dir.join(PRIME_FILE);
     let existed = path.try_exists().unwrap_or(true);

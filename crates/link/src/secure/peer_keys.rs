@@ -311,7 +311,7 @@ impl ClientCertVerifier for KeyVerifier {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::super::tests::wire::{LIMIT, Secrets, tcp_pair};
     use super::super::{SecureError, secure_client, secure_server};

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use filermark_system::Privacy;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
 use std::fs::File;
@@ -32,21 +33,23 @@ pub enum SecretError {
     },
     /// Others may read or write it.
     #[error(
-        "key file {path}: its permissions are too open (mode {mode:03o}); fix it with: chmod 600 {path}; if it may have been read by others, make new keys"
+        "key file {path}: its permissions are too open ({who}); fix it with: {fix}; if it may have been read by others, make new keys"
     )]
     Open {
         /// The file.
         path: PathBuf,
-        /// Its permissions.
-        mode: u32,
+        /// The permissions of others.
+        who: String,
+        /// The command that removes them.
+        fix: String,
     },
     /// It belongs to another user.
     #[error("key file {path}: belongs to user {owner}, not to the current user; copy it")]
     WrongOwner {
         /// The file.
         path: PathBuf,
-        /// The user id of its owner.
-        owner: u32,
+        /// The number or the name of its owner.
+        owner: String,
     },
     /// Its contents are not valid.
     #[error("key file {path}{position}: {reason}; {advice}")]
@@ -217,37 +220,27 @@ fn check_file(
     if !found.is_file() {
         return Err(failed(io::Error::other("it is not a regular file")));
     }
-    let access = filermark_system::access(&found).map_err(failed)?;
-    let mode = access.mode;
-    if mode & 0o077 != 0 {
-        return Err(SecretError::Open {
-            path: path.into(),
-            mode,
-        });
+    let path = path.to_owned();
+    match filermark_system::privacy(file).map_err(failed)? {
+        Privacy::Private => Ok(()),
+        Privacy::Shared { who, .. } => Err(SecretError::Open {
+            fix: filermark_system::private_command(&path),
+            path,
+            who,
+        }),
+        Privacy::Foreign(owner) => Err(SecretError::WrongOwner { path, owner }),
     }
-    let owner = access.owner;
-    let is_own = filermark_system::user().is_some_and(|user| user.effective_uid == owner);
-    if !is_own && owner != 0 {
-        return Err(SecretError::WrongOwner {
-            path: path.into(),
-            owner,
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::Permissions;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     #[test]
     fn a_written_file_is_read_again_and_never_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secret");
         write_private(&path, "words\n").unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(read_private(&path, 6).unwrap().as_str(), "words\n");
         let again = write_private(&path, "other").unwrap_err().to_string();
         assert!(again.contains("not overwritten"), "{again}");
@@ -257,7 +250,10 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn a_file_that_others_may_read_is_refused_with_the_command_that_fixes_it() {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secret");
         write_private(&path, "words").unwrap();
@@ -287,7 +283,8 @@ mod tests {
         let missing = read_private(&dir.path().join("none"), 9).unwrap_err();
         assert!(missing.to_string().contains("filermark agent --make-keys"));
         let no_file = read_private(dir.path(), 9).unwrap_err();
-        assert!(no_file.to_string().contains("not a regular file"));
+        // Windows does not open a directory at all.
+        assert!(cfg!(windows) || no_file.to_string().contains("not a regular file"));
     }
 
     #[test]

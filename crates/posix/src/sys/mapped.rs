@@ -23,7 +23,7 @@ impl Mapping {
 
     /// Lets the system bring in all pages at once where it can; a page that cannot
     /// be had is an error then, and no signal.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(feature = "portable")))]
     fn populate(&self, for_writing: bool) -> Result<()> {
         use rustix::mm::{Advice, madvise};
         let advice = match for_writing {
@@ -40,7 +40,7 @@ impl Mapping {
         }
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(any(feature = "portable", not(target_os = "linux")))]
     fn populate(&self, _: bool) -> Result<()> {
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! The functions of `linux` for macOS and the BSDs. Type-checked only, never run.
+//! The functions of `linux` for macOS and the BSDs. Run on
+//! Linux only so far (feature `portable`).
 
 use super::{Errno, Result};
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -34,9 +35,14 @@ pub(super) fn open_to_name(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> 
     })?)
 }
 
-/// FreeBSD and NetBSD have the flag; macOS has a switch instead.
+/// FreeBSD and NetBSD have the flag (and Linux, where the tests run); macOS has a switch instead.
 pub(super) fn direct_flag(direct: bool) -> OFlags {
-    #[cfg(any(target_os = "freebsd", target_os = "netbsd", target_os = "dragonfly"))]
+    #[cfg(any(
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "dragonfly",
+        target_os = "linux"
+    ))]
     if direct {
         return OFlags::DIRECT;
     }

@@ -10,9 +10,9 @@ fn last_errno() -> Errno {
     std::io::Error::last_os_error().into()
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 const SET_LOCK: libc::c_int = libc::F_OFD_SETLK;
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
 const SET_LOCK: libc::c_int = libc::F_SETLK;
 
 /// Sets or clears a lock without waiting. On Linux locks belong to the open file,
@@ -49,7 +49,7 @@ pub(super) fn limits(fd: BorrowedFd<'_>) -> Result<()> {
 }
 
 /// Sets permissions of the name itself, never of what a link points to.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub(super) fn chmod_no_follow(dir: BorrowedFd<'_>, name: &std::ffi::CStr, mode: u32) -> Result<()> {
     // The number is the same on all architectures (Linux 6.6).
     const FCHMODAT2: libc::c_long = 452;
@@ -74,6 +74,7 @@ mod tests {
     use super::*;
     use std::os::fd::AsFd;
 
+    #[cfg(all(target_os = "linux", not(feature = "portable")))]
     #[test]
     fn locks_of_two_handles_exclude_each_other() {
         let file = tempfile::NamedTempFile::new().expect("file");
@@ -88,13 +89,27 @@ mod tests {
         assert_eq!(lock(a, write, u64::MAX, 1), Err(Errno::INVAL));
     }
 
+    /// The locks belong to the process: its handles do not exclude each other.
+    #[cfg(any(feature = "portable", not(target_os = "linux")))]
+    #[test]
+    fn locks_are_set_and_cleared() {
+        let file = tempfile::NamedTempFile::new().expect("file");
+        let other = file.reopen().expect("reopen");
+        let (a, b) = (file.as_file().as_fd(), other.as_fd());
+        let write = libc::F_WRLCK as i16;
+        lock(a, write, 0, 10).expect("first");
+        lock(b, write, 5, 10).expect("the same process");
+        lock(a, libc::F_UNLCK as i16, 0, 20).expect("unlock");
+        assert_eq!(lock(a, write, u64::MAX, 1), Err(Errno::INVAL));
+    }
+
     #[test]
     fn limits_are_there() {
         let file = tempfile::NamedTempFile::new().expect("file");
         assert_eq!(limits(file.as_file().as_fd()), Ok(()));
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(feature = "portable")))]
     #[test]
     fn chmod_does_not_go_through_a_link() {
         use std::os::unix::fs::{MetadataExt, symlink};

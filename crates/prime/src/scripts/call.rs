@@ -213,7 +213,7 @@ const ENOEXEC: i32 = 8;
 fn start(job: &ScriptCommand) -> io::Result<(Child, Streams)> {
     let began = Instant::now();
     loop {
-        let mut direct = Command::new(&job.program);
+        let mut direct = filermark_system::script_command(&job.program);
         let started = spawn(&mut direct, job);
         match started {
             // A script without a line that names its interpreter is run by a shell.
@@ -248,6 +248,6 @@ fn spawn(command: &mut Command, job: &ScriptCommand) -> io::Result<(Child, Strea
         .stdin(Stdio::null())
         .stdout(end)
         .stderr(errors_end);
-    let child = child::in_own_group(command).spawn()?;
+    let child = child::spawn_in_own_group(command)?;
     Ok((child, Streams { output, errors }))
 }

@@ -1,4 +1,4 @@
-//! All systems but Linux, by the standard library and `socket2`. Type-checked only, never run.
+//! All systems but Linux, by the standard library and `socket2`. Run on Linux only so far.
 
 use socket2::Socket;
 use std::io;

@@ -6,7 +6,6 @@ use crate::given::Values;
 use crate::params::{self, Parameter};
 use crate::reading::Reading;
 use crate::sources::read_text;
-use crate::text::secret_file::others_can_read;
 use filermark_model::secret::{PASSWORD_VARIABLE, Secret};
 use filermark_model::{Rule, Severity};
 use std::path::Path;
@@ -47,7 +46,7 @@ pub(super) fn find(r: &mut Reading<'_>) -> Secret {
             note(Severity::Note, text.to_owned());
         }
         let path = sources.folder().join(&name);
-        if others_can_read(&path) {
+        if filermark_system::others_may_read(&path) {
             let text = format!(
                 "others can read PASSWORD_FILE={}: chmod 600 it",
                 quoted(&name)

@@ -136,8 +136,8 @@ fn what_is_refused_and_where() {
             "t:1:14: Workdir=m has a path that does not begin with /",
         ),
         (
-            "Clientname=a Workdir=\\\\f\\v Workload=X",
-            "t:1:14: Workdir=\\\\f\\v is a Windows share",
+            "Clientname=a Workdir=\\\\f Workload=X",
+            "t:1:14: Workdir=\\\\f names no share",
         ),
         ("Password=x", "t:1:1: the line has no Clientname"),
         (

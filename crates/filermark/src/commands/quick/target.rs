@@ -2,7 +2,6 @@
 
 use filermark_cli_kit::exit::CommandError;
 use filermark_model::text::{one_line, quoted};
-use rustix::fs::{Mode, OFlags};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -72,7 +71,8 @@ impl Target {
             return usage(format!("{text} is not a directory; {FORMS}"));
         }
         match text.split_once(":/") {
-            Some((host, _)) if !host.is_empty() && !host.contains('/') => {
+            // One letter is a drive of Windows.
+            Some((host, _)) if !host.is_empty() && !host.contains('/') && !is_drive(host) => {
                 Ok(Self::Nfs(text.to_owned()))
             }
             _ => usage(format!("{text}: there is no such directory; {FORMS}")),
@@ -96,6 +96,11 @@ impl Target {
             Self::Smb { share, .. } => share.clone(),
         }
     }
+}
+
+/// Whether the text before a colon is a drive, on a system that has drives.
+fn is_drive(before_colon: &str) -> bool {
+    cfg!(windows) && before_colon.len() == 1
 }
 
 /// What is stated about a password in a target.
@@ -164,33 +169,21 @@ impl Target {
 /// # Errors
 /// It cannot be read.
 pub fn free_bytes(dir: &Path) -> Result<u64, CommandError> {
-    let stat = rustix::fs::statvfs(dir)
-        .map_err(|e| CommandError::Failed(format!("{}: {e}", dir.display())))?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    let free = filermark_system::free_bytes(dir);
+    free.map_err(|e| CommandError::Failed(format!("{}: {e}", dir.display())))
 }
 
-/// Whether files of a directory can be opened for direct I/O (O_DIRECT). Creates a file for a
-/// moment.
+/// Whether files of a directory can be opened for direct I/O. Creates a file for a moment.
 ///
 /// # Errors
 /// No file can be created there.
 pub fn takes_direct(dir: &Path) -> Result<bool, CommandError> {
-    let path = dir.join(format!(".filermark-probe-{}", std::process::id()));
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    let made = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR);
-    drop(made.map_err(|e| {
+    filermark_drivers::takes_direct(dir).map_err(|e| {
         let place = dir.display();
         CommandError::Failed(format!(
             "no file can be created in {place}: {e}; give a directory that you may write to"
         ))
-    })?);
-    let direct = rustix::fs::open(
-        &path,
-        OFlags::RDWR | OFlags::CLOEXEC | OFlags::DIRECT,
-        Mode::empty(),
-    );
-    let _ = std::fs::remove_file(&path);
-    Ok(direct.is_ok())
+    })
 }
 
 #[cfg(test)]

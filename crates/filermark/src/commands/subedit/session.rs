@@ -3,13 +3,11 @@
 
 use super::autosave::{Autosave, AutosaveContent};
 use super::keyboard::{InputEvent, Keyboard, LineListener};
+use super::lost_terminal;
 use super::store::Store;
 use crate::stdout;
-use filermark_cli_kit::exit::{CommandResult, INTERRUPTED};
+use filermark_cli_kit::exit::CommandResult;
 use filermark_submission::{Document, Editor, EditorRequest, EditorStep, read_xml};
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
-use signal_hook::consts::{SIGHUP, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -111,7 +109,13 @@ pub fn session(document: Document, store: Store, output: &Path) -> CommandResult
         is_over: false,
     }));
     let mut keyboard = Keyboard::new(SessionListener(Arc::clone(&shared)));
-    watch_signals(&shared);
+    let kept = Arc::clone(&shared);
+    lost_terminal::on_loss(move || {
+        let mut state = lock(&kept);
+        if state.keep_all() == UnsavedOutcome::Autosaved {
+            filermark_cli_kit::stderr_line!("\nunsaved input is in {}", state.autosave.shown());
+        }
+    });
     let begun = match offer(&autosave, &mut keyboard) {
         AutosaveOffer::Nothing => String::new(),
         AutosaveOffer::Accepted(found) => take_up(&shared, &store, &found),
@@ -262,28 +266,4 @@ fn take_up(shared: &Handle, store: &Store, found: &AutosaveContent) -> String {
     store.fill(&mut document);
     state.editor.resume(document, &found.at);
     found.typed.clone()
-}
-
-/// SIGHUP and SIGTERM: writes the autosave and restores the terminal's settings.
-fn watch_signals(shared: &Handle) {
-    let Ok(mut signals) = Signals::new([SIGHUP, SIGTERM]) else {
-        return;
-    };
-    let terminal: Option<Termios> = tcgetattr(std::io::stdin()).ok();
-    let shared = Arc::clone(shared);
-    let watch = move || {
-        if signals.forever().next().is_some() {
-            let mut state = lock(&shared);
-            if state.keep_all() == UnsavedOutcome::Autosaved {
-                filermark_cli_kit::stderr_line!("\nunsaved input is in {}", state.autosave.shown());
-            }
-            if let Some(terminal) = &terminal {
-                let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, terminal);
-            }
-            std::process::exit(i32::from(INTERRUPTED));
-        }
-    };
-    let _ = std::thread::Builder::new()
-        .name("signals".into())
-        .spawn(watch);
 }

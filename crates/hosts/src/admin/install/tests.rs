@@ -2,9 +2,27 @@
 
 use super::super::fake::{FakeHosts, files_below, write_executable};
 use super::*;
+use crate::programs::tests::write_program;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
+
+/// Installs one program on all hosts.
+fn install_program(
+    plan: &LaunchPlan,
+    program: &Program,
+    limits: &HostLimits,
+    observe: HostObserver<'_>,
+) -> Vec<HostOutcome> {
+    install_programs(
+        plan,
+        &Programs::new(program.clone(), None),
+        limits,
+        false,
+        observe,
+    )
+    .0
+}
 
 fn run(hosts: &FakeHosts, plan: &LaunchPlan) -> Vec<HostOutcome> {
     install_program(
@@ -80,6 +98,112 @@ fn three_hosts_get_the_program_and_the_second_time_nothing_is_done() {
         9,
         "one connection each where all is there"
     );
+}
+
+/// A directory with a program for Windows, and a program for this host of the same build.
+fn mixed_programs(hosts: &FakeHosts) -> (LaunchPlan, Programs) {
+    let dir = hosts.path("agents");
+    fs::create_dir(&dir).unwrap();
+    let own = SystemName::of(&filermark_system::platform());
+    for (system, end) in [(own.to_string(), ""), ("windows-x86_64".into(), ".exe")] {
+        write_program(
+            &dir.join(format!("filermark-{system}{end}")),
+            &system,
+            BUILD,
+        );
+    }
+    let program = Program::read(dir.join(own.file_name())).unwrap();
+    (hosts.plan(&["win"]), Programs::new(program, Some(&dir)))
+}
+
+const BUILD: &str = "0123456789abcdef";
+/// The path of the program on a host with Windows.
+const ON_WINDOWS: &str = ".cache/filermark/0123456789abcdef-windows-amd64/filermark.exe";
+
+fn install_mixed(plan: &LaunchPlan, programs: &Programs) -> (HostOutcome, HostSystems) {
+    let limits = HostLimits::default();
+    let (mut outcomes, systems) = install_programs(plan, programs, &limits, true, &mut |_, _| {});
+    (outcomes.remove(0), systems)
+}
+
+#[test]
+fn a_host_with_windows_gets_its_program_and_starts_it() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let (plan, programs) = mixed_programs(&hosts);
+    let (outcome, systems) = install_mixed(&plan, &programs);
+    assert_eq!(outcome.state, HostState::Done, "{outcome:?}");
+    assert_eq!(files_below(&hosts.home("win")), [ON_WINDOWS]);
+    let sent = fs::read(hosts.home("win").join(ON_WINDOWS)).unwrap();
+    let wanted = fs::read(hosts.path("agents/filermark-windows-x86_64.exe")).unwrap();
+    assert_eq!(sent, wanted);
+    let (again, _) = install_mixed(&plan, &programs);
+    assert_eq!(again.state, HostState::Nothing, "{again:?}");
+    assert!(
+        systems
+            .of(&plan.hosts[0])
+            .is_some_and(|s| s.os == "Windows")
+    );
+
+    // Another program of the same name is replaced only if it is Filermark.
+    let path = hosts.home("win").join(ON_WINDOWS);
+    write_program(&path, "windows-x86_64", "fedcba9876543210");
+    assert_eq!(install_mixed(&plan, &programs).0.state, HostState::Done);
+    fs::write(&path, "netmist").unwrap();
+    refused(
+        &install_mixed(&plan, &programs).0,
+        &["is not Filermark", "EXEC_PATH"],
+    );
+    assert_eq!(fs::read(&path).unwrap(), b"netmist");
+}
+
+#[test]
+fn a_program_that_does_not_run_on_windows_is_not_left_there() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let (plan, programs) = mixed_programs(&hosts);
+    fs::write(hosts.path("win.blocked"), "").unwrap();
+    refused(
+        &install_mixed(&plan, &programs).0,
+        &["does not run there", "Access is denied"],
+    );
+    assert_eq!(files_below(&hosts.home("win")), [""; 0]);
+}
+
+#[test]
+fn old_builds_on_windows_are_removed() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let (plan, programs) = mixed_programs(&hosts);
+    let cache = hosts.home("win").join(".cache/filermark");
+    for n in 0..4 {
+        let dir = cache.join(format!("{n:016x}-windows-amd64"));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("filermark.exe"), "old").unwrap();
+        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + n);
+        fs::File::open(&dir).unwrap().set_modified(at).unwrap();
+    }
+    let (outcome, _) = install_mixed(&plan, &programs);
+    assert!(
+        outcome.detail.contains("2 old builds were removed"),
+        "{outcome:?}"
+    );
+    let kept = files_below(&cache);
+    assert_eq!(kept.len(), 3, "{kept:?}");
+}
+
+#[test]
+fn a_missing_program_is_refused_before_any_host_is_changed() {
+    let hosts = FakeHosts::new(&["win", "one"]);
+    hosts.set_windows("win");
+    let (_, programs) = mixed_programs(&hosts);
+    fs::remove_file(hosts.path("agents/filermark-windows-x86_64.exe")).unwrap();
+    let plan = hosts.plan(&["win", "one"]);
+    let limits = HostLimits::default();
+    let (outcomes, _) = install_programs(&plan, &programs, &limits, true, &mut |_, _| {});
+    refused(&outcomes[0], &["windows-x86_64", "is missing", "CLIENTS"]);
+    assert_eq!(outcomes[1].state, HostState::Nothing, "{:?}", outcomes[1]);
+    assert_eq!(files_below(&hosts.home("one")), [""; 0]);
 }
 
 #[test]
@@ -229,7 +353,7 @@ fn hosts_of_another_architecture_are_refused() {
     );
     refused(
         &one(&hosts, hosts.host("one")),
-        &["Linux riscv64", "same processor architecture"],
+        &["linux-riscv64", "AGENTS_DIR", "filermark-linux-riscv64"],
     );
     assert_eq!(hosts.calls().len(), 1);
 }
@@ -297,7 +421,10 @@ fn only_old_builds_are_removed() {
     expected.push(format!("{:016x}/filermark", 0));
     expected.push(format!("{:016x}/notes", 0));
     expected.push("mine/filermark".into());
-    expected.push(format!("{}/filermark", hosts.program().build()));
+    expected.push(format!(
+        "{}/filermark",
+        build_dir(hosts.program().build(), &filermark_system::platform())
+    ));
     expected.sort();
     assert_eq!(files_below(&cache), expected);
 }
@@ -362,7 +489,7 @@ fn an_unreachable_host_does_not_affect_others() {
     plan.hosts[0].launcher = LauncherKind::Local;
     assert_eq!(
         ensure_installed(&plan, &HostLimits::default(), &mut |_, _| {}),
-        Ok(Vec::new())
+        Ok((Vec::new(), HostSystems::default()))
     );
 }
 

@@ -111,9 +111,7 @@ fn without_a_program_a_shell_searches_and_ends_nothing() {
     agent
         .args(["agent", "--stdio", "--run", tag().as_str()])
         .current_dir(dir.path());
-    let mut agent = filermark_link::child::in_own_group(&mut agent)
-        .spawn()
-        .unwrap();
+    let mut agent = filermark_link::child::spawn_in_own_group(&mut agent).unwrap();
     // Its command line is set as soon as it is started.
     let outcome = one(&hosts, hosts.host("one"));
     let pid = agent.id();
@@ -184,4 +182,20 @@ fn a_host_that_hangs_times_out() {
         "{}",
         outcome.detail
     );
+}
+
+#[test]
+fn agents_on_windows_are_ended_by_the_program_there() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let outcome = one(&hosts, hosts.host("win"));
+    assert_eq!(outcome.state, HostState::Failed, "{outcome:?}");
+    assert!(outcome.detail.contains("is missing there"), "{outcome:?}");
+    let build = filermark_link::build::own_build();
+    let dir = hosts.path(&format!("win/.cache/filermark/{build}-windows-amd64"));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::copy(hosts.path("filermark"), dir.join("filermark.exe")).unwrap();
+    let outcome = one(&hosts, hosts.host("win"));
+    assert_eq!(outcome.state, HostState::Done, "{outcome:?}");
+    assert!(outcome.detail.contains("ended process 77"), "{outcome:?}");
 }

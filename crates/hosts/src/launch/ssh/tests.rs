@@ -167,7 +167,7 @@ fn a_missing_program_and_a_refused_login_are_explained() {
     let arguments = agent.handle.final_output().unwrap();
     assert!(arguments.contains(&format!(
         "~/.cache/filermark/{}/filermark is missing",
-        own_build()
+        build_dir(own_build(), &filermark_system::platform())
     )));
     assert!(
         arguments.contains("`filermark install -r RC`"),
@@ -180,6 +180,33 @@ fn a_missing_program_and_a_refused_login_are_explained() {
     let mut agent = launch(&hosts, &hosts.host("two"));
     let arguments = agent.handle.final_output().unwrap();
     assert!(arguments.contains("`filermark keys -r RC`"), "{arguments}");
+}
+
+#[test]
+fn an_agent_on_windows_is_started_by_a_command_line_of_cmd() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let mut plan = hosts.plan(&["win"]);
+    plan.agents_dir = Some(hosts.path("agents"));
+    let launcher = SshLauncher::new(&plan, RunTag::new("mine").unwrap());
+    // It is asked for its system first.
+    let mut missing = launcher.launch(0, &plan.hosts[0]).unwrap();
+    let why = missing.handle.final_output().unwrap();
+    assert!(why.contains("filermark.exe is missing there"), "{why}");
+    let dir = format!("win/.cache/filermark/{}-windows-amd64", own_build());
+    std::fs::create_dir_all(hosts.path(&dir)).unwrap();
+    std::fs::copy(
+        hosts.path("filermark"),
+        hosts.path(&dir).join("filermark.exe"),
+    )
+    .unwrap();
+    let mut agent = launcher.launch(0, &plan.hosts[0]).unwrap();
+    agent.to_agent.write_all(b"ping\n").unwrap();
+    drop(agent.to_agent);
+    let mut output = String::new();
+    agent.from_agent.read_to_string(&mut output).unwrap();
+    assert_eq!(output, "agent --stdio --run mine\nping\n");
+    agent.handle.release(Duration::from_secs(10));
 }
 
 #[test]

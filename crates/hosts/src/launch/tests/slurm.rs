@@ -5,7 +5,7 @@ use super::super::SlurmLauncher;
 use super::super::srun::{WATCHED, command};
 use super::manual::{LIMIT, TestSetup, echo, exchange, refused};
 use filermark_engine::driver::StopFlag;
-use filermark_link::child::in_own_group;
+use filermark_link::child::spawn_in_own_group;
 use filermark_link::secure::connect::{DialOptions, connect, own_names, read_invitation};
 use filermark_link::secure::dial::HostPort;
 use filermark_link::start::Launcher;
@@ -230,7 +230,7 @@ fn srun_does_not_outlive_a_prime_that_was_killed() {
         .args(["-c", WATCHED, "sh", "sh", "-c", waits])
         .env("PATH", path);
     shell.stdin(Stdio::piped()).stderr(Stdio::piped());
-    let mut shell = in_own_group(&mut shell).spawn().unwrap();
+    let mut shell = spawn_in_own_group(&mut shell).unwrap();
     let mut input = shell.stdin.take().unwrap();
     std::io::Write::write_all(&mut input, b"an invitation\n").unwrap();
     let mut received = [0; 14];

@@ -1,0 +1,431 @@
+//! A client of SFTP version 3 (draft-ietf-secsh-filexfer-02), for hosts whose shell passes no
+//! binary data: reads and writes one file at a time. Knows streams, not ssh.
+
+use std::io::{self, Read, Write};
+
+/// Version of the protocol.
+const VERSION: u32 = 3;
+/// Longest packet that is accepted, in bytes: what OpenSSH's client accepts.
+const PACKET_LEN_MAX: u32 = 256 << 10;
+/// Bytes of one read or write: what every server takes.
+const CHUNK_LEN: usize = 32 << 10;
+/// Reads or writes that are sent before the first answer.
+const WINDOW: usize = 32;
+/// Entries of a directory that are read.
+const ENTRIES_MAX: usize = 1000;
+
+const OPEN_READ: u32 = 1;
+/// Write, create, and fail if it exists.
+const OPEN_NEW: u32 = 2 | 8 | 32;
+const NO_SUCH_FILE: u32 = 2;
+const END_OF_FILE: u32 = 1;
+const IS_DIRECTORY: u32 = 0o040_000;
+const KIND_MASK: u32 = 0o170_000;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Attributes {
+    /// Its length in bytes.
+    pub len: u64,
+    /// It is a directory.
+    pub is_dir: bool,
+    /// When it was changed, in seconds since 1970.
+    pub changed_at: u32,
+}
+
+/// An answer of the server.
+enum Answer {
+    Status(u32, String),
+    Handle(Vec<u8>),
+    Data(Vec<u8>),
+    Names(Vec<(String, Attributes)>),
+    Attributes(Attributes),
+}
+
+/// A connection to a server.
+pub(super) struct Sftp<R, W> {
+    from: R,
+    to: W,
+    next: u32,
+}
+
+type SftpResult<T> = Result<T, String>;
+
+impl<R: Read, W: Write> Sftp<R, W> {
+    /// Agrees with the server on the version.
+    ///
+    /// # Errors
+    /// A message, as everywhere here: no SFTP server answers.
+    pub fn connect(from: R, to: W) -> SftpResult<Self> {
+        let mut sftp = Self { from, to, next: 0 };
+        sftp.send(1, &VERSION.to_be_bytes())?;
+        let (kind, _) = sftp.packet()?;
+        match kind {
+            2 => Ok(sftp),
+            _ => Err("no SFTP server answers (Subsystem sftp in sshd_config)".into()),
+        }
+    }
+
+    /// What is at a path; `None`: nothing.
+    pub fn attributes(&mut self, path: &str) -> SftpResult<Option<Attributes>> {
+        match self.call(17, &[Field::Text(path)])? {
+            Answer::Attributes(found) => Ok(Some(found)),
+            Answer::Status(NO_SUCH_FILE, _) => Ok(None),
+            other => Err(refused(path, other)),
+        }
+    }
+
+    /// Makes a directory that is missing.
+    pub fn make_dir(&mut self, path: &str) -> SftpResult<()> {
+        if self.attributes(path)?.is_some_and(|found| found.is_dir) {
+            return Ok(());
+        }
+        let made = self.call(14, &[Field::Text(path), Field::Number(0)])?;
+        self.done(path, made)
+    }
+
+    /// Reads a file of `len` bytes, piece by piece in order.
+    pub fn read(&mut self, path: &str, len: u64, take: &mut dyn FnMut(&[u8])) -> SftpResult<()> {
+        let handle = self.open(path, OPEN_READ)?;
+        let (mut asked, mut taken) = (0_u64, 0_u64);
+        let mut waiting = std::collections::VecDeque::new();
+        while taken < len {
+            while asked < len && waiting.len() < WINDOW {
+                let want = (len - asked).min(CHUNK_LEN as u64);
+                let fields = [
+                    Field::Bytes(&handle),
+                    Field::Long(asked),
+                    Field::Number(want as u32),
+                ];
+                waiting.push_back((self.request(5, &fields)?, want));
+                asked += want;
+            }
+            let Some((id, want)) = waiting.pop_front() else {
+                break;
+            };
+            match self.answer(id)? {
+                // A short read before the end would leave a gap.
+                Answer::Data(bytes) if bytes.len() as u64 == want => {
+                    take(&bytes);
+                    taken += want;
+                }
+                Answer::Data(_) | Answer::Status(END_OF_FILE, _) => {
+                    return Err(format!("{path}: is shorter than the server states"));
+                }
+                other => return Err(refused(path, other)),
+            }
+        }
+        self.close(path, &handle)
+    }
+
+    /// Writes a new file; `sent` is called with the bytes so far.
+    pub fn write_new(
+        &mut self,
+        path: &str,
+        mut source: impl Read,
+        sent: &dyn Fn(u64),
+    ) -> SftpResult<()> {
+        let handle = self.open(path, OPEN_NEW)?;
+        let mut chunk = vec![0; CHUNK_LEN];
+        let mut at = 0_u64;
+        let mut waiting = std::collections::VecDeque::new();
+        loop {
+            let n = read_full(&mut source, &mut chunk).map_err(|e| format!("the program: {e}"))?;
+            if n > 0 {
+                let fields = [
+                    Field::Bytes(&handle),
+                    Field::Long(at),
+                    Field::Bytes(&chunk[..n]),
+                ];
+                waiting.push_back(self.request(6, &fields)?);
+                at += n as u64;
+            }
+            while waiting.len() > if n > 0 { WINDOW } else { 0 } {
+                let Some(id) = waiting.pop_front() else { break };
+                let written = self.answer(id)?;
+                self.done(path, written)?;
+            }
+            sent(at);
+            if n == 0 {
+                return self.close(path, &handle);
+            }
+        }
+    }
+
+    /// Gives a file another name, whose file is replaced.
+    pub fn rename(&mut self, from: &str, to: &str) -> SftpResult<()> {
+        let fields = [
+            Field::Text("posix-rename@openssh.com"),
+            Field::Text(from),
+            Field::Text(to),
+        ];
+        match self.call(200, &fields)? {
+            Answer::Status(0, _) => Ok(()),
+            // The server does not have the extension.
+            Answer::Status(8, _) => {
+                self.remove(to)?;
+                let renamed = self.call(18, &[Field::Text(from), Field::Text(to)])?;
+                self.done(to, renamed)
+            }
+            other => Err(refused(to, other)),
+        }
+    }
+
+    /// Removes a file, if there is one.
+    pub fn remove(&mut self, path: &str) -> SftpResult<()> {
+        match self.call(13, &[Field::Text(path)])? {
+            Answer::Status(NO_SUCH_FILE, _) => Ok(()),
+            other => self.done(path, other),
+        }
+    }
+
+    /// Removes an empty directory.
+    pub fn remove_dir(&mut self, path: &str) -> SftpResult<()> {
+        let removed = self.call(15, &[Field::Text(path)])?;
+        self.done(path, removed)
+    }
+
+    /// The first entries of a directory.
+    pub fn entries(&mut self, path: &str) -> SftpResult<Vec<(String, Attributes)>> {
+        let handle = match self.call(11, &[Field::Text(path)])? {
+            Answer::Handle(handle) => handle,
+            other => return Err(refused(path, other)),
+        };
+        let mut all = Vec::new();
+        while all.len() < ENTRIES_MAX {
+            match self.call(12, &[Field::Bytes(&handle)])? {
+                Answer::Names(more) if !more.is_empty() => {
+                    all.extend(
+                        more.into_iter()
+                            .filter(|(name, _)| name != "." && name != ".."),
+                    );
+                }
+                Answer::Names(_) | Answer::Status(END_OF_FILE, _) => break,
+                other => return Err(refused(path, other)),
+            }
+        }
+        self.close(path, &handle)?;
+        Ok(all)
+    }
+
+    fn open(&mut self, path: &str, flags: u32) -> SftpResult<Vec<u8>> {
+        let fields = [Field::Text(path), Field::Number(flags), Field::Number(0)];
+        match self.call(3, &fields)? {
+            Answer::Handle(handle) => Ok(handle),
+            other => Err(refused(path, other)),
+        }
+    }
+
+    fn close(&mut self, path: &str, handle: &[u8]) -> SftpResult<()> {
+        let closed = self.call(4, &[Field::Bytes(handle)])?;
+        self.done(path, closed)
+    }
+
+    fn done(&self, path: &str, answer: Answer) -> SftpResult<()> {
+        match answer {
+            Answer::Status(0, _) => Ok(()),
+            other => Err(refused(path, other)),
+        }
+    }
+
+    fn call(&mut self, kind: u8, fields: &[Field<'_>]) -> SftpResult<Answer> {
+        let id = self.request(kind, fields)?;
+        self.answer(id)
+    }
+
+    fn request(&mut self, kind: u8, fields: &[Field<'_>]) -> SftpResult<u32> {
+        let id = self.next;
+        self.next = self.next.wrapping_add(1);
+        let mut body = id.to_be_bytes().to_vec();
+        for field in fields {
+            match field {
+                Field::Number(number) => body.extend(number.to_be_bytes()),
+                Field::Long(number) => body.extend(number.to_be_bytes()),
+                Field::Text(text) => append_bytes(&mut body, text.as_bytes()),
+                Field::Bytes(bytes) => append_bytes(&mut body, bytes),
+            }
+        }
+        self.send(kind, &body)?;
+        Ok(id)
+    }
+
+    fn send(&mut self, kind: u8, body: &[u8]) -> SftpResult<()> {
+        let mut packet = (body.len() as u32 + 1).to_be_bytes().to_vec();
+        packet.push(kind);
+        packet.extend_from_slice(body);
+        let sent = self.to.write_all(&packet).and_then(|()| self.to.flush());
+        sent.map_err(|e| format!("the SFTP server takes no data: {e}"))
+    }
+
+    /// The answer to a request; servers answer in order.
+    fn answer(&mut self, id: u32) -> SftpResult<Answer> {
+        let (kind, body) = self.packet()?;
+        let mut fields = Fields(&body);
+        if fields.number()? != id {
+            return Err(malformed());
+        }
+        match kind {
+            101 => Ok(Answer::Status(
+                fields.number()?,
+                fields.text().unwrap_or_default(),
+            )),
+            102 => Ok(Answer::Handle(fields.bytes()?.to_vec())),
+            103 => Ok(Answer::Data(fields.bytes()?.to_vec())),
+            104 => {
+                let count = fields.number()?;
+                let mut names = Vec::new();
+                for _ in 0..count {
+                    let name = fields.text()?;
+                    fields.bytes()?;
+                    names.push((name, fields.attributes()?));
+                }
+                Ok(Answer::Names(names))
+            }
+            105 => Ok(Answer::Attributes(fields.attributes()?)),
+            _ => Err(malformed()),
+        }
+    }
+
+    fn packet(&mut self) -> SftpResult<(u8, Vec<u8>)> {
+        let lost = |e: io::Error| match e.kind() {
+            io::ErrorKind::UnexpectedEof => "the SFTP server ended the connection".to_owned(),
+            _ => format!("the SFTP server: {e}"),
+        };
+        let mut len = [0; 4];
+        self.from.read_exact(&mut len).map_err(lost)?;
+        let len = u32::from_be_bytes(len);
+        if len == 0 || len > PACKET_LEN_MAX {
+            // Mostly the text of a login shell.
+            return Err(malformed());
+        }
+        let mut packet = vec![0; len as usize];
+        self.from.read_exact(&mut packet).map_err(lost)?;
+        let body = packet.split_off(1);
+        Ok((packet[0], body))
+    }
+}
+
+enum Field<'a> {
+    Number(u32),
+    Long(u64),
+    Text(&'a str),
+    Bytes(&'a [u8]),
+}
+
+/// The rest of a packet.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, len: usize) -> SftpResult<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len).ok_or_else(malformed)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self) -> SftpResult<u32> {
+        let bytes = self.take(4)?;
+        Ok(bytes.iter().fold(0, |sum, b| sum << 8 | u32::from(*b)))
+    }
+
+    fn bytes(&mut self) -> SftpResult<&'a [u8]> {
+        let len = self.number()?;
+        self.take(len as usize)
+    }
+
+    fn text(&mut self) -> SftpResult<String> {
+        Ok(String::from_utf8_lossy(self.bytes()?).into_owned())
+    }
+
+    fn attributes(&mut self) -> SftpResult<Attributes> {
+        let flags = self.number()?;
+        let mut found = Attributes::default();
+        if flags & 1 != 0 {
+            found.len = u64::from(self.number()?) << 32 | u64::from(self.number()?);
+        }
+        if flags & 2 != 0 {
+            self.take(8)?;
+        }
+        if flags & 4 != 0 {
+            found.is_dir = self.number()? & KIND_MASK == IS_DIRECTORY;
+        }
+        if flags & 8 != 0 {
+            self.number()?;
+            found.changed_at = self.number()?;
+        }
+        if flags & 0x8000_0000 != 0 {
+            for _ in 0..self.number()? {
+                self.bytes()?;
+                self.bytes()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn append_bytes(body: &mut Vec<u8>, bytes: &[u8]) {
+    body.extend((bytes.len() as u32).to_be_bytes());
+    body.extend_from_slice(bytes);
+}
+
+fn read_full(source: &mut impl Read, chunk: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while len < chunk.len() {
+        match source.read(&mut chunk[len..]) {
+            Ok(0) => break,
+            Ok(n) => len += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(len)
+}
+
+fn malformed() -> String {
+    "the answer is not SFTP; does a login script there print text?".into()
+}
+
+fn refused(path: &str, answer: Answer) -> String {
+    let Answer::Status(code, text) = answer else {
+        return malformed();
+    };
+    let text = filermark_model::text::sanitize(text.trim(), 120);
+    match (code, text.is_empty()) {
+        (3, _) => format!("{path}: permission denied"),
+        (_, true) => format!("{path}: the SFTP server refused it (status {code})"),
+        (_, false) => format!("{path}: {text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_sftp_is_refused() {
+        for text in [
+            "Microsoft Windows [Version 10.0]\r\n",
+            "",
+            "\0\0\0\u{1}\u{2}",
+            "\0\0\0\u{5}\u{2}\0\0\0\u{3}\0\0",
+        ] {
+            let connected = Sftp::connect(text.as_bytes(), Vec::new());
+            if let Ok(mut sftp) = connected {
+                assert!(sftp.attributes("x").is_err());
+                assert!(sftp.entries("x").is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn fields_never_exceed_their_packet() {
+        for len in 0..40_usize {
+            for first in [0, 1, 0x80, 0xff] {
+                let mut packet = vec![first; len];
+                packet.truncate(len);
+                let mut fields = Fields(&packet);
+                let _ = fields.attributes();
+                let _ = fields.text();
+            }
+        }
+    }
+}
