@@ -69,6 +69,8 @@ impl MountEntry {
         ];
         KINDS.contains(&self.kind.as_str())
             || self.source.starts_with("//")
+            // A share on Windows; its local volumes are named `\\?\Volume{...}`.
+            || (self.source.starts_with(r"\\") && !self.source.starts_with(r"\\?\"))
             || (self.source.contains(":/") && !self.source.starts_with('/'))
     }
 

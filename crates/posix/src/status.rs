@@ -1,6 +1,7 @@
 //! The numbers of refusals: those of the platform as they are, our own above them.
 
 use crate::sys::{Errno, FOREIGN};
+use std::fmt;
 
 /// The run's directory is not where it was.
 pub(crate) const RUN_DIR_GONE: Errno = Errno(0x8000_0001);
@@ -34,6 +35,12 @@ pub(crate) fn text(code: u32) -> String {
     match crate::sys::name_of(number) {
         Some(name) => format!("{name}: {lower}"),
         None => format!("error {}: {lower}", code & !FOREIGN),
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::status::text(self.0))
     }
 }
 

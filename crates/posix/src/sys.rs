@@ -11,8 +11,6 @@
 //! | `unix_pipes` | programs that are asked through pipes |
 //! | `windows` | all of this for Windows |
 
-use std::fmt;
-
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -36,14 +34,14 @@ mod own;
 mod own;
 
 #[cfg(unix)]
-pub(crate) use own::{device_at, device_numbers, unescaped};
+pub(crate) use own::{device_at, device_numbers};
 
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]
 pub(crate) use windows::{
     Dir, FOREIGN, File, Names, device_at, device_numbers, mapped, message_of, name_of, pipes,
-    raise_file_limit, unescaped,
+    raise_file_limit,
 };
 
 /// An error number of the platform.
@@ -98,19 +96,6 @@ impl From<rustix::io::Errno> for Errno {
 impl From<std::io::Error> for Errno {
     fn from(e: std::io::Error) -> Self {
         e.raw_os_error().map_or(Self::IO, |n| Self(n as u32))
-    }
-}
-
-#[cfg(windows)]
-impl From<std::io::Error> for Errno {
-    fn from(e: std::io::Error) -> Self {
-        windows::errno(&e)
-    }
-}
-
-impl fmt::Display for Errno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::status::text(self.0))
     }
 }
 
@@ -186,4 +171,25 @@ impl From<Space> for filermark_model::survey::Space {
             total_bytes: space.total_bytes,
         }
     }
+}
+
+/// Undoes the octal escapes of mountinfo: `\040` is a space.
+pub(crate) fn unescaped(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let digits = rest.get(at + 1..at + 4);
+        match digits.and_then(|d| u8::from_str_radix(d, 8).ok()) {
+            Some(byte) => {
+                out.push(char::from(byte));
+                rest = &rest[at + 4..];
+            }
+            None => {
+                out.push('\\');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    out + rest
 }

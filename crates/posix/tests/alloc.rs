@@ -173,7 +173,7 @@ fn round(shard: &mut dyn ShardDriver, rng: &mut Rng) {
     for action in all {
         perform(shard, action);
     }
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     perform(shard, A::Readdir { dir, bucket });
 }
 

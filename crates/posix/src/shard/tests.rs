@@ -30,9 +30,11 @@ const SEED: u64 = 5;
 
 /// A claimed directory and a shard that works in it.
 pub(crate) struct Bench {
-    pub(crate) dir: TempDir,
-    pub(crate) driver: PosixDriver,
+    // What is dropped first: the open files and directories, then the driver, which has
+    // the run directory open. Windows removes no directory while it is open.
     pub(crate) shard: Box<dyn ShardDriver>,
+    pub(crate) driver: PosixDriver,
+    pub(crate) dir: TempDir,
     pub(crate) stop: StopFlag,
     setup: ShardSetup,
 }

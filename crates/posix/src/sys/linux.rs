@@ -1,7 +1,7 @@
 //! What only Linux has: handles that only name, resolving without links and
 //! mounts, O_DIRECT, raw listings, and what /proc says of a mount.
 
-use super::{Errno, Result, raw};
+use super::{Errno, Result, raw, unescaped};
 use rustix::fs::{Mode, OFlags, RawDir, ResolveFlags};
 use rustix::io::retry_on_intr;
 use std::ffi::{CStr, CString};
@@ -142,27 +142,6 @@ fn facts_in(line: &str, id: &str) -> Option<Vec<(String, String)>> {
         ("mount options", unescaped(&options.join(","))),
     ];
     Some(facts.map(|(name, value)| (name.to_owned(), value)).into())
-}
-
-/// Undoes the octal escapes of mountinfo: `\040` is a space.
-pub(crate) fn unescaped(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
-        let digits = rest.get(at + 1..at + 4);
-        match digits.and_then(|d| u8::from_str_radix(d, 8).ok()) {
-            Some(byte) => {
-                out.push(char::from(byte));
-                rest = &rest[at + 4..];
-            }
-            None => {
-                out.push('\\');
-                rest = &rest[at + 1..];
-            }
-        }
-    }
-    out + rest
 }
 
 /// Major and minor of a device number.

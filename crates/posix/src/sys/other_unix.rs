@@ -90,9 +90,6 @@ pub(super) fn mount_facts(_: BorrowedFd<'_>) -> Vec<(String, String)> {
 }
 
 /// Nothing counts here what is read.
-pub(crate) fn unescaped(text: &str) -> String {
-    text.to_owned()
-}
 pub(crate) fn device_numbers(_: u64) -> (u32, u32) {
     (0, 0)
 }

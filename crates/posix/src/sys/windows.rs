@@ -25,8 +25,8 @@ mod tests;
 mod wide;
 
 use super::{Errno, Kind, Meta, OpenMode, Result, Space};
+pub(super) use errors::numbers;
 pub(crate) use errors::{FOREIGN, message_of, name_of};
-pub(super) use errors::{numbers, of_error as errno};
 pub use listing::Names;
 use raw::Open;
 use std::ffi::CStr;
@@ -73,7 +73,11 @@ fn whole(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut parts = path.components();
     match (parts.next(), parts.next()) {
-        (Some(Component::Prefix(_)), None) => path.join(r"\"),
+        (Some(Component::Prefix(_)), None) => {
+            let mut drive = path.as_os_str().to_owned();
+            drive.push(r"\");
+            drive.into()
+        }
         _ => path.to_owned(),
     }
 }
@@ -218,7 +222,11 @@ impl Dir {
 
     /// The attributes of a name.
     pub(crate) fn meta(&self, name: &CStr) -> Result<Meta> {
-        let (attributes, size) = raw::attributes_of(self.handle.as_handle(), &Wide::of(name)?)?;
+        const SIZE_AT: usize = 40;
+        const ATTRIBUTES_AT: usize = 48;
+        let file = self.open_to_name(name)?;
+        let info = raw::info(file.as_handle(), nt::FileNetworkOpenInformation, 56)?;
+        let (attributes, size) = (info.u32_at(ATTRIBUTES_AT), info.u64_at(SIZE_AT));
         let is = |attribute| attributes & attribute != 0;
         let kind = match is(w::FILE_ATTRIBUTE_DIRECTORY) {
             _ if is(w::FILE_ATTRIBUTE_REPARSE_POINT | w::FILE_ATTRIBUTE_DEVICE) => Kind::Other,
@@ -402,14 +410,8 @@ impl Dir {
     }
 }
 
-/// A directory in another one, which is no reparse point. It is looked at twice: what
-/// the handle says is certain; what the name says is also right where a file system goes
-/// through a link although it is told not to (Wine).
+/// A directory in another one, which is no reparse point.
 fn open_child(parent: BorrowedHandle<'_>, name: &Wide) -> Result<OwnedHandle> {
-    let (attributes, _) = raw::attributes_of(parent, name)?;
-    if attributes & w::FILE_ATTRIBUTE_DIRECTORY == 0 {
-        return Err(Errno::NOTDIR);
-    }
     let how = Open {
         access: NAMING,
         disposition: nt::FILE_OPEN,
@@ -417,14 +419,13 @@ fn open_child(parent: BorrowedHandle<'_>, name: &Wide) -> Result<OwnedHandle> {
     };
     let (dir, _) = raw::open(parent, name, how)?;
     match tag_of(dir.as_handle()) {
-        Ok((now, tag)) if now & w::FILE_ATTRIBUTE_REPARSE_POINT != 0 => {
+        Ok((attributes, tag)) if attributes & w::FILE_ATTRIBUTE_REPARSE_POINT != 0 => {
             // A junction, or a volume that is mounted here.
             Err(match tag {
                 IO_REPARSE_TAG_MOUNT_POINT => Errno::XDEV,
                 _ => Errno::NOTDIR,
             })
         }
-        _ if attributes & w::FILE_ATTRIBUTE_REPARSE_POINT != 0 => Err(Errno::NOTDIR),
         _ => Ok(dir),
     }
 }
@@ -490,10 +491,6 @@ pub(crate) fn raise_file_limit() -> Option<u64> {
     None
 }
 
-/// Nothing counts here what is read.
-pub(crate) fn unescaped(text: &str) -> String {
-    text.to_owned()
-}
 /// The numbers of devices are those of Linux.
 pub(crate) fn device_numbers(_: u64) -> (u32, u32) {
     (0, 0)

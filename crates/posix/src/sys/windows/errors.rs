@@ -136,19 +136,20 @@ pub(super) fn of_status(status: w::NTSTATUS, translate: impl Fn(w::NTSTATUS) -> 
     known.map_or_else(|| of_code(translate(status)), |(_, errno)| *errno)
 }
 
-/// The number of an error of the standard library.
-pub(in crate::sys) fn of_error(e: &std::io::Error) -> Errno {
-    if let Some(code) = e.raw_os_error() {
-        return of_code(code as u32);
-    }
-    match e.kind() {
-        ErrorKind::NotFound => Errno::NOENT,
-        ErrorKind::PermissionDenied => Errno::ACCES,
-        ErrorKind::InvalidInput => Errno::INVAL,
-        ErrorKind::Unsupported => Errno::NOSYS,
-        ErrorKind::BrokenPipe => Errno::PIPE,
-        ErrorKind::TimedOut => Errno::TIMEDOUT,
-        _ => Errno::IO,
+impl From<std::io::Error> for Errno {
+    fn from(e: std::io::Error) -> Self {
+        if let Some(code) = e.raw_os_error() {
+            return of_code(code as u32);
+        }
+        match e.kind() {
+            ErrorKind::NotFound => Self::NOENT,
+            ErrorKind::PermissionDenied => Self::ACCES,
+            ErrorKind::InvalidInput => Self::INVAL,
+            ErrorKind::Unsupported => Self::NOSYS,
+            ErrorKind::BrokenPipe => Self::PIPE,
+            ErrorKind::TimedOut => Self::TIMEDOUT,
+            _ => Self::IO,
+        }
     }
 }
 
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn states_that_windows_merges_are_told_apart() {
+    fn states_that_windows_merges_have_different_numbers() {
         let denied = |_| w::ERROR_ACCESS_DENIED;
         assert_eq!(
             of_status(w::STATUS_FILE_IS_A_DIRECTORY, denied),

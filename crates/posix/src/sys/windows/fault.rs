@@ -147,6 +147,7 @@ mod tests {
     fn a_fault_elsewhere_still_ends_the_process() {
         const MARK: &str = "FILERMARK_TEST_FAULT";
         if std::env::var_os(MARK).is_some() {
+            filermark_engine::sys::forbid_core_dumps();
             let mut byte = 0;
             // SAFETY: the first copy installs the handler; the fault after it is wanted.
             unsafe {

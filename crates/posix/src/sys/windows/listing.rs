@@ -15,7 +15,7 @@ const NAME_BYTES_AT: usize = 60;
 const NAME_AT: usize = 68;
 
 /// The part of a buffer that a listing goes to; the system wants it aligned.
-fn room(buffer: &mut Vec<u8>) -> &mut [u8] {
+fn aligned(buffer: &mut Vec<u8>) -> &mut [u8] {
     const UNIT: usize = size_of::<u64>();
     buffer.resize(LISTING_BYTES + UNIT, 0);
     let from = buffer.as_ptr().align_offset(UNIT).min(UNIT);
@@ -25,9 +25,9 @@ fn room(buffer: &mut Vec<u8>) -> &mut [u8] {
 /// Lists an open directory to its end; the number of calls that returned entries or the
 /// end.
 pub(super) fn count_calls(dir: BorrowedHandle<'_>, buffer: &mut Vec<u8>) -> Result<u32> {
-    let room = room(buffer);
+    let part = aligned(buffer);
     let mut calls = 1;
-    while raw::list(dir, room)? {
+    while raw::list(dir, part)? {
         calls += 1;
     }
     Ok(calls)
@@ -66,7 +66,7 @@ impl Names {
 
     /// What is no UTF-16 in a name is replaced: such a name is not one of ours.
     fn next(&mut self) -> Result<Option<String>> {
-        let bytes = room(&mut self.buffer);
+        let bytes = aligned(&mut self.buffer);
         let at = match self.at {
             Some(at) => at,
             None if raw::list(self.dir.as_handle(), bytes)? => 0,

@@ -64,3 +64,51 @@ fn holds_within(limit: Duration, holds: impl Fn() -> Result<bool>) -> Result<boo
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, Read};
+    use std::process::Stdio;
+
+    const MARK: &str = "FILERMARK_TEST_PIPE";
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    /// In a process of its own, which answers each line that it reads.
+    #[test]
+    fn a_program_is_waited_for() {
+        if std::env::var_os(MARK).is_some() {
+            for line in std::io::stdin().lock().lines() {
+                println!("answer to {}", line.expect("line"));
+            }
+            return;
+        }
+        let name = "sys::windows::pipes::tests::a_program_is_waited_for";
+        let mut command = Command::new(std::env::current_exe().expect("exe"));
+        let args = ["--exact", name, "--nocapture"];
+        command.args(args).env(MARK, "1").stdout(Stdio::piped());
+        let (mut child, mut input) = spawn(&mut command).expect("started");
+        let mut output = child.stdout.take().expect("pipe");
+        let mut text = String::new();
+        for number in 0..3 {
+            assert_eq!(input.is_writable_within(LIMIT), Ok(true));
+            let line = format!("question {number}\n");
+            input.write(line.as_bytes()).expect("written");
+            let wanted = format!("answer to question {number}");
+            while !text.contains(&wanted) {
+                assert_eq!(is_readable_within(&output, LIMIT), Ok(true));
+                let mut part = [0; 512];
+                let count = output.read(&mut part).expect("read");
+                assert!(count > 0, "{text}");
+                text.push_str(&String::from_utf8_lossy(&part[..count]));
+            }
+        }
+        let silent = is_readable_within(&output, Duration::ZERO);
+        assert_eq!(silent, Ok(false), "{text}");
+        drop(input);
+        let mut rest = String::new();
+        output.read_to_string(&mut rest).expect("the end");
+        assert!(child.wait().expect("ended").success());
+        assert_eq!(is_readable_within(&output, LIMIT), Ok(true), "the end");
+    }
+}

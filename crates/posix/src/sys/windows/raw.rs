@@ -115,17 +115,6 @@ pub(super) fn open(dir: BorrowedHandle<'_>, name: &Wide, how: Open) -> Result<(O
     Ok((handle, answer.Information == CREATED))
 }
 
-/// Attributes (FILE_ATTRIBUTE_...) and size of a name; not of what it points to.
-pub(super) fn attributes_of(dir: BorrowedHandle<'_>, name: &Wide) -> Result<(u32, u64)> {
-    let mut info = nt::FILE_NETWORK_OPEN_INFORMATION::default();
-    // SAFETY: both structures live through the call.
-    let status = with_name(dir, name, |attributes| unsafe {
-        nt::NtQueryFullAttributesFile(attributes, &raw mut info)
-    });
-    checked(status)?;
-    Ok((info.FileAttributes, info.EndOfFile as u64))
-}
-
 /// A structure that the system has filled in, read by the offsets of its members.
 pub(super) struct Answer([u64; ANSWER_BYTES / 8]);
 
@@ -161,7 +150,7 @@ pub(super) fn info(
     let mut block = IO_STATUS_BLOCK::default();
     let bytes = bytes.min(ANSWER_BYTES) as u32;
     let into = (&raw mut answer.0).cast();
-    // SAFETY: the answer has room for so many bytes.
+    // SAFETY: the answer has so many bytes.
     let status =
         unsafe { nt::NtQueryInformationFile(raw(file), &raw mut block, into, bytes, class) };
     checked(status).map(|()| answer)
@@ -321,9 +310,9 @@ pub(super) fn path_of(file: BorrowedHandle<'_>, form: u32) -> Result<Vec<u16>> {
     /// The longest path of the system.
     const UNITS_MAX: usize = 32_768;
     let mut path = vec![0; UNITS_MAX];
-    let (into, room) = (path.as_mut_ptr(), UNITS_MAX as u32);
+    let (into, capacity) = (path.as_mut_ptr(), UNITS_MAX as u32);
     // SAFETY: the vector has so many units.
-    match unsafe { fs::GetFinalPathNameByHandleW(raw(file), into, room, form) } as usize {
+    match unsafe { fs::GetFinalPathNameByHandleW(raw(file), into, capacity, form) } as usize {
         0 => Err(last_error()),
         count if count < UNITS_MAX => {
             path.truncate(count);
@@ -337,9 +326,9 @@ pub(super) fn path_of(file: BorrowedHandle<'_>, form: u32) -> Result<Vec<u16>> {
 pub(super) fn volume_of(path: &[u16]) -> Result<Vec<u16>> {
     let path: Vec<u16> = path.iter().copied().chain([0]).collect();
     let mut place = vec![0; path.len() + 2];
-    let (into, room) = (place.as_mut_ptr(), place.len() as u32);
+    let (into, capacity) = (place.as_mut_ptr(), place.len() as u32);
     // SAFETY: the path ends with a 0, and the vector has so many units.
-    if unsafe { fs::GetVolumePathNameW(path.as_ptr(), into, room) } == 0 {
+    if unsafe { fs::GetVolumePathNameW(path.as_ptr(), into, capacity) } == 0 {
         return Err(last_error());
     }
     let end = place.iter().position(|unit| *unit == 0);

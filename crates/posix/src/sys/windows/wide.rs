@@ -35,7 +35,7 @@ impl Wide {
         Ok(wide)
     }
 
-    /// The same of a name as it comes from above.
+    /// A name in UTF-8, as the driver gives it.
     pub(super) fn of(name: &CStr) -> Result<Self> {
         Self::new(name.to_str().map_err(|_| Errno::INVAL)?)
     }
