@@ -5,7 +5,7 @@ use crate::lateness::{self, Lateness};
 use crate::options::{ServerError, ServerOptions};
 use crate::protocol::{Service, Shared};
 use crate::stats::{Counters, ServerStats};
-use crate::sys::now_ns;
+use crate::sys::{SOCKETS_OF_AN_ADDRESS, now_ns};
 use filermark_net::Reactor;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -68,10 +68,12 @@ impl Server {
     pub fn start(options: ServerOptions) -> Result<RunningServer, ServerError> {
         options.check()?;
         let threads = options.threads;
+        // Where a system does not share an address, the first thread serves all of UDP.
+        let udp = options.udp.then_some(threads.min(SOCKETS_OF_AN_ADDRESS));
         let (mut addrs, mut listeners) = (Vec::new(), Vec::new());
         let mut datagrams: Vec<Vec<UdpSocket>> = (0..threads).map(|_| Vec::new()).collect();
         for address in &options.listen {
-            let (local, listener, sockets) = open(*address, options.udp.then_some(threads))?;
+            let (local, listener, sockets) = open(*address, udp)?;
             addrs.push(local);
             listeners.push(listener);
             for (thread, socket) in datagrams.iter_mut().zip(sockets) {

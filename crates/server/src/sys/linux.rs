@@ -33,6 +33,9 @@ pub(crate) fn reuse_address(socket: &Socket) -> io::Result<()> {
     socket.set_reuse_address(true)
 }
 
+/// The most sockets that may have one address.
+pub(crate) const SOCKETS_OF_AN_ADDRESS: usize = usize::MAX;
+
 /// Several sockets may have one address: the kernel spreads the clients over them.
 ///
 /// # Errors

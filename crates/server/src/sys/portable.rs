@@ -1,4 +1,4 @@
-//! All systems but Linux, by the standard library and `socket2`. Run on Linux only so far.
+//! All systems but Linux, by the standard library and `socket2`.
 
 use socket2::Socket;
 use std::io;
@@ -32,6 +32,9 @@ pub(crate) const fn reuse_address(_: &Socket) -> io::Result<()> {
     Ok(())
 }
 
+/// The most sockets that may have one address.
+pub(crate) const SOCKETS_OF_AN_ADDRESS: usize = if cfg!(unix) { usize::MAX } else { 1 };
+
 /// Several sockets may have one address. macOS and the BSDs do not spread the clients over them.
 ///
 /// # Errors
@@ -41,7 +44,7 @@ pub(crate) fn share_address(socket: &Socket) -> io::Result<()> {
     socket.set_reuse_port(true)
 }
 
-/// Windows has no such option: a second socket of the address is refused by the system.
+/// Windows has no such option, and [`SOCKETS_OF_AN_ADDRESS`] is one.
 ///
 /// # Errors
 /// None.
