@@ -24,7 +24,10 @@ mod ready;
 mod socket;
 
 #[cfg(target_os = "linux")]
-#[cfg_attr(feature = "portable", allow(dead_code, reason = "its tests run"))]
+#[cfg_attr(
+    feature = "portable",
+    allow(dead_code, unused_imports, reason = "its tests run")
+)]
 mod linux;
 #[cfg(any(test, feature = "portable", not(target_os = "linux")))]
 #[cfg_attr(

@@ -138,6 +138,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
+    #[cfg_attr(feature = "portable", ignore = "the meters are of Linux")]
     fn the_meter_of_a_directory_can_be_read_twice() {
         let dir = Dir::open_top(std::path::Path::new("/proc")).expect("/proc");
         let meter = Meter::of(&dir);

@@ -95,6 +95,7 @@ fn mount_at(path: &Path) -> MountPoint {
 }
 
 #[test]
+#[cfg_attr(feature = "portable", ignore = "facts about the mount are of Linux")]
 fn a_directory_is_claimed_reported_and_released() {
     let ground = TestDir::new();
     let report = ground.claim().expect("claimed");

@@ -60,6 +60,7 @@ device tmpfs mounted on /tmp with fstype tmpfs
 
     /// Also writes it where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
     #[test]
+    #[cfg_attr(feature = "portable", ignore = "mountstats is of Linux")]
     fn what_the_server_sent_is_read_of_versions_3_and_4() {
         if let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
             let corpus = std::path::Path::new(&corpus).join("kernel_counts");
