@@ -17,7 +17,7 @@ mod own {
     }
 }
 
-/// Windows has no pairs: a TCP connection of this host to itself. Type-checked only, never run.
+/// Windows has no pairs: a TCP connection of this host to itself.
 #[cfg(not(unix))]
 mod own {
     use std::io;

@@ -1,4 +1,4 @@
-//! Systems whose signals are only noted. Type-checked only, never run.
+//! Systems whose signals are only noted.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io;

@@ -1,5 +1,4 @@
-//! Shell commands as sources, on systems without process groups: refused. Type-checked only,
-//! never run.
+//! Shell commands as sources, on systems without process groups: refused.
 
 use crate::meter::{ReadFailure, Sample, Source};
 use filermark_energy_data::Quantity;

@@ -1,4 +1,4 @@
-//! Windows. Type-checked only, never run.
+//! Windows.
 
 mod raw;
 

@@ -1,4 +1,4 @@
-//! Systems whose pipes cannot be written without waiting. Type-checked only, never run.
+//! Systems whose pipes cannot be written without waiting.
 
 use std::fs::File;
 use std::io;
