@@ -5,7 +5,7 @@ use crate::lateness::{self, Lateness};
 use crate::options::{ServerError, ServerOptions};
 use crate::protocol::{Service, Shared};
 use crate::stats::{Counters, ServerStats};
-use crate::sys::{SOCKETS_OF_AN_ADDRESS, now_ns};
+use crate::sys::{now_ns, sockets_of_an_address};
 use filermark_net::Reactor;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -69,7 +69,7 @@ impl Server {
         options.check()?;
         let threads = options.threads;
         // Where a system does not share an address, the first thread serves all of UDP.
-        let udp = options.udp.then_some(threads.min(SOCKETS_OF_AN_ADDRESS));
+        let udp = options.udp.then_some(sockets_of_an_address(threads));
         let (mut addrs, mut listeners) = (Vec::new(), Vec::new());
         let mut datagrams: Vec<Vec<UdpSocket>> = (0..threads).map(|_| Vec::new()).collect();
         for address in &options.listen {

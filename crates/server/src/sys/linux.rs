@@ -33,8 +33,10 @@ pub(crate) fn reuse_address(socket: &Socket) -> io::Result<()> {
     socket.set_reuse_address(true)
 }
 
-/// The most sockets that may have one address.
-pub(crate) const SOCKETS_OF_AN_ADDRESS: usize = usize::MAX;
+/// How many sockets may have one address where `threads` are wanted.
+pub(crate) const fn sockets_of_an_address(threads: usize) -> usize {
+    threads
+}
 
 /// Several sockets may have one address: the kernel spreads the clients over them.
 ///

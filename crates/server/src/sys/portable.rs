@@ -32,8 +32,10 @@ pub(crate) const fn reuse_address(_: &Socket) -> io::Result<()> {
     Ok(())
 }
 
-/// The most sockets that may have one address.
-pub(crate) const SOCKETS_OF_AN_ADDRESS: usize = if cfg!(unix) { usize::MAX } else { 1 };
+/// How many sockets may have one address where `threads` are wanted.
+pub(crate) const fn sockets_of_an_address(threads: usize) -> usize {
+    if cfg!(unix) { threads } else { 1 }
+}
 
 /// Several sockets may have one address. macOS and the BSDs do not spread the clients over them.
 ///
@@ -44,7 +46,7 @@ pub(crate) fn share_address(socket: &Socket) -> io::Result<()> {
     socket.set_reuse_port(true)
 }
 
-/// Windows has no such option, and [`SOCKETS_OF_AN_ADDRESS`] is one.
+/// Windows has no such option, and an address has one socket.
 ///
 /// # Errors
 /// None.
