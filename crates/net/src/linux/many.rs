@@ -98,7 +98,7 @@ pub(crate) fn receive_many(
             socket.as_raw_fd(),
             messages.as_mut_ptr(),
             count as libc::c_uint,
-            libc::MSG_DONTWAIT,
+            libc::MSG_DONTWAIT as _, // its type differs in musl
             std::ptr::null_mut(),
         )
     };
