@@ -230,7 +230,13 @@ fn is_program(path: &str) -> bool {
     let Some(rest) = path.strip_prefix(CACHE) else {
         return path == "/root/.cache";
     };
-    let is_build = |name: &str| name.len() == 16 && name.bytes().all(|b| b.is_ascii_hexdigit());
+    // A build and its system: 0123456789abcdef-linux-x86_64.
+    let is_build = |name: &str| {
+        name.split_once('-').is_some_and(|(build, system)| {
+            let is_hash = build.len() == 16 && build.bytes().all(|b| b.is_ascii_hexdigit());
+            is_hash && system.starts_with("linux-")
+        })
+    };
     match rest.split('/').collect::<Vec<_>>()[..] {
         [""] => true,
         ["", build] => is_build(build),
