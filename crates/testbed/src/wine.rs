@@ -75,10 +75,11 @@ impl Wine {
     }
 
     fn make_prefix(&self) -> Result<()> {
+        let limit = BUSY_LIMIT.as_secs().to_string();
         std::fs::create_dir_all(&self.prefix).map_err(Error::path("make", &self.prefix))?;
         self.succeed(
             "make Wine's directory",
-            self.command("wineboot").arg("--init"),
+            self.command("timeout").args([&limit, "wineboot", "--init"]),
         )
     }
 

@@ -2,7 +2,7 @@
 //! program and runs these tests; `./test` leaves them out.
 
 use crate::client_hosts::assert_adds_up;
-use crate::load_guard::{alone, beside_others, when_quiet};
+use crate::load_guard::{Machine, alone, beside_others, when_quiet};
 use crate::real;
 use crate::smb::{self, ProtocolCase};
 use crate::sweep::{Ended, PROGRAM, Sweep};
@@ -252,6 +252,7 @@ fn agents_of_two_systems_work_in_one_run() {
                 .under_wine(&wine)
                 .set("SECRET_FILE", Wine::windows_path(&prime_key)),
         };
+        let machine = Machine::watch();
         let ended = sweep.succeed();
         let point = ended.point(1);
         assert_adds_up(&point, &AGENTS);
@@ -264,7 +265,7 @@ fn agents_of_two_systems_work_in_one_run() {
         let systems = ended.record().environments;
         let windows_hosts = systems.iter().filter(|e| e.os.starts_with("Windows"));
         assert_eq!(windows_hosts.count(), 1, "{systems:?}");
-        when_quiet(|| match (counts[1] / counts[0] - 1.0).abs() <= 0.05 {
+        machine.judge(match (counts[1] / counts[0] - 1.0).abs() <= 0.05 {
             true => Ok(()),
             false => Err(format!("{counts:?}")),
         });

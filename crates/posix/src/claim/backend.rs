@@ -235,14 +235,13 @@ impl RunDirBackend for Mounted<'_> {
                 Removal::File => dir.unlink(&c_name),
                 Removal::Dir => dir.remove_dir(&c_name),
             };
-            // On Windows a link to a directory is one, too.
-            let is_dir = || dir.meta(&c_name).is_ok_and(|meta| meta.kind != Kind::File);
+            let is_dir = || dir.meta(&c_name).is_ok_and(|meta| meta.kind == Kind::Dir);
             became.push(match (what, removed) {
                 (_, Ok(())) => Removed::Done,
                 (_, Err(Errno::NOENT)) => Removed::NotFound,
-                (Removal::File, Err(Errno::ISDIR | Errno::PERM | Errno::BUSY)) if is_dir() => {
-                    Removed::NotRemoved
-                }
+                // On Windows a link to a directory is one, too.
+                (Removal::File, Err(Errno::ISDIR)) => Removed::NotRemoved,
+                (Removal::File, Err(Errno::PERM | Errno::BUSY)) if is_dir() => Removed::NotRemoved,
                 (Removal::Dir, Err(Errno::NOTEMPTY | Errno::NOTDIR | Errno::BUSY)) => {
                     Removed::NotRemoved
                 }

@@ -154,10 +154,21 @@ impl PosixShard {
         let proc = self.parts.handles.proc(proc)?;
         let bucket = names::bucket_path(file.dir, file.bucket)?;
         let name = names::file(file)?;
-        let path = proc.place.path.join(&proc.tree.name);
+        let mut path = proc.place.path.to_string_lossy().into_owned();
         // The bucket's path has the separator that all systems take.
-        let bucket = bucket.as_str().split('/');
-        let path = bucket.fold(path, |path, name| path.join(name));
-        Ok(path.join(name.as_str()).to_string_lossy().into_owned())
+        let names = bucket.as_str().split('/');
+        for part in std::iter::once(proc.tree.name.as_str()).chain(names) {
+            push_name(&mut path, part);
+        }
+        push_name(&mut path, name.as_str());
+        Ok(path)
     }
+}
+
+/// Appends a name to a path.
+fn push_name(path: &mut String, name: &str) {
+    if !path.ends_with(std::path::is_separator) {
+        path.push(std::path::MAIN_SEPARATOR);
+    }
+    path.push_str(name);
 }

@@ -46,8 +46,10 @@ use windows_sys::Win32::System::SystemServices::IO_REPARSE_TAG_MOUNT_POINT;
 /// one that [`Dir::open_top`] has opened.
 #[derive(Debug, Default)]
 struct Volume {
-    /// It does not remove and rename as POSIX does (names go at once).
-    is_plain: AtomicBool,
+    /// It does not remove as POSIX does (names go at once).
+    removes_plainly: AtomicBool,
+    /// It does not rename so.
+    renames_plainly: AtomicBool,
     /// It does not know a name without its directory as the target of a rename.
     wants_dir: AtomicBool,
 }
@@ -88,9 +90,17 @@ fn tag_of(handle: BorrowedHandle<'_>) -> Result<(u32, u32)> {
     Ok((answer.u32_at(0), answer.u32_at(4)))
 }
 
-/// A file system without the question has no reparse points either.
-fn is_reparse_point(handle: BorrowedHandle<'_>) -> bool {
-    tag_of(handle).is_ok_and(|(attributes, _)| attributes & w::FILE_ATTRIBUTE_REPARSE_POINT != 0)
+/// What kind of reparse point it is; `None`: it is none. A file system that does not know the
+/// question has none either.
+fn reparse_tag(handle: BorrowedHandle<'_>) -> Result<Option<u32>> {
+    match tag_of(handle) {
+        Ok((attributes, tag)) => {
+            let is_one = attributes & w::FILE_ATTRIBUTE_REPARSE_POINT != 0;
+            Ok(is_one.then_some(tag))
+        }
+        Err(Errno::INVAL | Errno::NOSYS) => Ok(None),
+        Err(e) => Err(e),
+    }
 }
 
 impl Dir {
@@ -171,7 +181,7 @@ impl Dir {
         options: u32,
     ) -> Result<(File, bool)> {
         let (handle, made) = self.open_or_make(name, access, disposition, NO_DIR | options)?;
-        match !made && is_reparse_point(handle.as_handle()) {
+        match !made && reparse_tag(handle.as_handle())?.is_some() {
             true => Err(Errno::LOOP),
             false => Ok((File(handle.into()), made)),
         }
@@ -277,7 +287,7 @@ impl Dir {
     pub(crate) fn remove_dir(&self, name: &CStr) -> Result<()> {
         let dir = self.open(name, w::DELETE, nt::FILE_OPEN, DIR)?;
         // Links to directories and mounts are directories to the system.
-        match is_reparse_point(dir.as_handle()) {
+        match reparse_tag(dir.as_handle())?.is_some() {
             true => Err(Errno::NOTDIR),
             false => self.remove(dir.as_handle()),
         }
@@ -290,7 +300,9 @@ impl Dir {
     }
 
     fn remove(&self, file: BorrowedHandle<'_>) -> Result<()> {
-        self.by_both_ways(|posix| raw::remove(file, posix))
+        by_both_ways(&self.volume.removes_plainly, |posix| {
+            raw::remove(file, posix)
+        })
     }
 
     /// Renames `from` in this directory to `to` in the other.
@@ -298,38 +310,24 @@ impl Dir {
         let file = self.open(from, w::DELETE, nt::FILE_OPEN, 0)?;
         let name = Wide::of(to)?;
         let wants_dir = &self.volume.wants_dir;
+        let plainly = &self.volume.renames_plainly;
         if std::ptr::eq(self, to_dir) && !wants_dir.load(Ordering::Relaxed) {
             // File servers are asked so: their clients know no directory of the target.
-            let renamed =
-                self.by_both_ways(|posix| raw::rename(file.as_handle(), None, &name, posix));
+            let renamed = by_both_ways(plainly, |posix| {
+                raw::rename(file.as_handle(), None, &name, posix)
+            });
             match renamed {
                 Err(Errno::INVAL | Errno::NOENT | Errno::NOSYS) => {}
                 other => return other,
             }
         }
         let dir = Some(to_dir.handle.as_handle());
-        self.by_both_ways(|posix| raw::rename(file.as_handle(), dir, &name, posix))?;
+        by_both_ways(plainly, |posix| {
+            raw::rename(file.as_handle(), dir, &name, posix)
+        })?;
         if std::ptr::eq(self, to_dir) {
             wants_dir.store(true, Ordering::Relaxed);
         }
-        Ok(())
-    }
-
-    /// As POSIX does it, or, where the file system does not, as Windows has always done.
-    fn by_both_ways(
-        &self,
-        call: impl Fn(bool) -> std::result::Result<(), Option<Errno>>,
-    ) -> Result<()> {
-        let is_plain = &self.volume.is_plain;
-        if !is_plain.load(Ordering::Relaxed) {
-            match call(true) {
-                Err(None) => {}
-                Err(Some(e)) => return Err(e),
-                Ok(()) => return Ok(()),
-            }
-        }
-        call(false).map_err(|e| e.unwrap_or(Errno::INVAL))?;
-        is_plain.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -390,16 +388,20 @@ impl Dir {
     pub(crate) fn sync_all(&self) -> Result<()> {
         match facts::flush_volume(self.handle.as_handle()) {
             Ok(()) => Ok(()),
-            Err(e) => {
-                tracing::info!(
+            // No permission, or no local volume.
+            Err(e @ (Errno::ACCES | Errno::PERM | Errno::NOSYS | Errno::INVAL | Errno::NOENT)) => {
+                tracing::warn!(
                     reason = %e,
                     "the volume was not flushed: writes of INIT may continue in WARMUP; an \
                      administrator may flush local volumes"
                 );
                 // The directory's own entries, where the file system does that.
-                let _ = self.sync();
-                Ok(())
+                match self.sync() {
+                    Err(Errno::ACCES | Errno::PERM | Errno::NOSYS | Errno::INVAL) => Ok(()),
+                    other => other,
+                }
             }
+            Err(e) => Err(e),
         }
     }
 
@@ -410,6 +412,23 @@ impl Dir {
     }
 }
 
+/// As POSIX does it, or, where the file system does not (`plainly`), as Windows has always done.
+fn by_both_ways(
+    plainly: &AtomicBool,
+    call: impl Fn(bool) -> std::result::Result<(), Option<Errno>>,
+) -> Result<()> {
+    if !plainly.load(Ordering::Relaxed) {
+        match call(true) {
+            Err(None) => {}
+            Err(Some(e)) => return Err(e),
+            Ok(()) => return Ok(()),
+        }
+    }
+    call(false).map_err(|e| e.unwrap_or(Errno::INVAL))?;
+    plainly.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
 /// A directory in another one, which is no reparse point.
 fn open_child(parent: BorrowedHandle<'_>, name: &Wide) -> Result<OwnedHandle> {
     let how = Open {
@@ -418,15 +437,11 @@ fn open_child(parent: BorrowedHandle<'_>, name: &Wide) -> Result<OwnedHandle> {
         options: DIR,
     };
     let (dir, _) = raw::open(parent, name, how)?;
-    match tag_of(dir.as_handle()) {
-        Ok((attributes, tag)) if attributes & w::FILE_ATTRIBUTE_REPARSE_POINT != 0 => {
-            // A junction, or a volume that is mounted here.
-            Err(match tag {
-                IO_REPARSE_TAG_MOUNT_POINT => Errno::XDEV,
-                _ => Errno::NOTDIR,
-            })
-        }
-        _ => Ok(dir),
+    match reparse_tag(dir.as_handle())? {
+        None => Ok(dir),
+        // A junction, or a volume that is mounted here.
+        Some(IO_REPARSE_TAG_MOUNT_POINT) => Err(Errno::XDEV),
+        Some(_) => Err(Errno::NOTDIR),
     }
 }
 
