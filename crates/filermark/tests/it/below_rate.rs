@@ -69,10 +69,9 @@ fn alone_a_point_below_its_rate_is_reported_in_record_report_csv_and_verify() {
         let verified = filermark(&dir, &["verify", record]);
         let output_text = String::from_utf8_lossy(&verified.stdout).into_owned();
         assert!(verified.status.success(), "{output_text}");
-        // The timers of a virtual machine may be late although its processors are idle: then the
-        // shortfall has another cause, and the point must not count.
+        // The timers of a virtual machine may be late although its processors are idle. If the
+        // delays add up to a tenth of what the procs lack, the point does not count.
         let is_late = point.findings.iter().any(|f| f.rule == Rule::Lateness);
-        assert!(!(is_late && counts), "{:?}", point.findings);
         match is_late || (counts && point.is_valid()) {
             true => Ok(()),
             false => Err(format!("{:?}", point.findings)),
