@@ -3,7 +3,7 @@
 //! The report's style sheet has rules for paper. The browser gets a temporary profile, no
 //! network, and a time limit. The crate `report` starts no processes, so this is here.
 
-use filermark_link::child::{TERM_GRACE, end_all, spawn_in_own_group};
+use filermark_link::child::{TERM_GRACE, end_all, end_of, spawn_in_own_group};
 use filermark_model::text::sanitize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,8 @@ pub fn pdf(page: &str, program: Option<&Path>) -> Result<Vec<u8>, String> {
     })?;
     let ended = wait(&mut child, LIMIT);
     end_all(std::slice::from_mut(&mut child), TERM_GRACE);
-    let status = ended.ok_or_else(|| {
+    let status = ended.and_then(|()| child.try_wait().ok().flatten());
+    let status = status.ok_or_else(|| {
         let seconds = LIMIT.as_secs();
         format!("{name} did not print the page within {seconds} s; print the HTML report by hand")
     })?;
@@ -147,12 +148,13 @@ fn find(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf, Stri
     })
 }
 
-/// Waits for its end; `None`: it took too long.
-fn wait(child: &mut Child, limit: Duration) -> Option<std::process::ExitStatus> {
+/// Waits for its end without reaping it, so that no other group gets its number before its own
+/// has ended; `None`: it took too long.
+fn wait(child: &mut Child, limit: Duration) -> Option<()> {
     let until = Instant::now() + limit;
     loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status),
+        match end_of(child) {
+            Ok(Some(_)) => return Some(()),
             Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
             Ok(None) | Err(_) => return None,
         }

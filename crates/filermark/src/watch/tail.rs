@@ -1,7 +1,7 @@
 //! The lines of a file that another process writes, or of a program that offers its events.
 
 use crate::http::{GetError, ServerUrl, Token, get_lines};
-use filermark_system::{file_number, stdin, wait_readable};
+use filermark_system::{file_number, open_at_once, stdin, wait_readable};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -175,7 +175,14 @@ impl Tail {
         let Some((path, number)) = &self.file else {
             return Ok(());
         };
-        let now = File::open(path).and_then(|file| Ok((file_number(&file)?, file.metadata()?)));
+        // A pipe of that name is another file. It is not opened: its writer would take that for a
+        // reader, and without a writer the wait would have no end.
+        let now = match std::fs::metadata(path) {
+            Ok(meta) if meta.is_file() => open_at_once(path),
+            Ok(_) => Err(io::ErrorKind::InvalidInput.into()),
+            Err(e) => Err(e),
+        };
+        let now = now.and_then(|file| Ok((file_number(&file)?, file.metadata()?)));
         let same = now.is_ok_and(|(now, meta)| now == *number && meta.len() >= self.read_len);
         match same {
             true => Ok(()),
@@ -184,5 +191,26 @@ impl Tail {
                 self.name
             )),
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_the_place_of_the_file_is_reported_and_not_waited_for() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("events");
+        std::fs::write(&path, "one\n").expect("a file");
+        let mut tail = Tail::open(&path).expect("it opens");
+        assert_eq!(tail.next(), Ok(Next::Line("one".into())));
+        assert_eq!(tail.next(), Ok(Next::Wait));
+        std::fs::remove_file(&path).expect("removed");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, fifo, mode, 0).expect("a FIFO");
+        let why = tail.next().expect_err("it was replaced");
+        assert!(why.contains("was replaced"), "{why}");
     }
 }

@@ -116,7 +116,8 @@ pub(super) fn install_programs(
                     client: &client,
                     host,
                     limits,
-                    began: inspected.began,
+                    // The wait for other hosts does not count.
+                    began: Instant::now(),
                 };
                 one.finish(inspected, observe_step)
             }
@@ -170,7 +171,6 @@ impl Place {
 
 /// A host that may have the program, or has it.
 struct InspectedHost {
-    began: Instant,
     system: Platform,
     program: Arc<Program>,
     place: Place,
@@ -222,7 +222,6 @@ impl<'a> HostInstaller<'a> {
             return Err(RemoteError::Failed(why));
         }
         Ok(InspectedHost {
-            began: self.began,
             system,
             program,
             place,

@@ -167,30 +167,9 @@ fn a_wait_for_a_lock_ends_when_all_is_to_end() {
     assert!(from.elapsed() < Duration::from_secs(1));
 }
 
+/// A bench whose first custom program has answered `ok 3 4` three times, and has no second one.
 #[cfg(unix)]
-#[test]
-fn a_custom_program_is_asked() {
-    let plan = PosixPlan {
-        custom: [crate::testing::answering("ok 3 4"), Vec::new()],
-        ..PosixPlan::default()
-    };
-    let mut bench = Bench::on(disk(), plan, VerifyLevel::All, &["CL0_TEST"]);
-    let file = file_in(21, 0);
-    bench.fill(file, 1);
-    for _ in 0..3 {
-        let outcome = bench.good(FileAction::Custom { which: 0, file });
-        assert_eq!((outcome.read_bytes, outcome.written_bytes), (3, 4));
-    }
-    assert_eq!(bench.counters()["custom_starts"], 1);
-    assert_eq!(bench.bad(FileAction::Custom { which: 1, file }), "ENOSYS");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_custom_program_is_asked_with_the_path_of_the_file() {
-    let script =
-        "while read -r op path; do [ -f \"$path\" ] && echo \"ok 3 4\" || echo error; done";
-    let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+fn asked_three_times(argv: Vec<String>) -> Bench {
     let plan = PosixPlan {
         custom: [argv, Vec::new()],
         ..PosixPlan::default()
@@ -204,6 +183,22 @@ fn a_custom_program_is_asked_with_the_path_of_the_file() {
     }
     assert_eq!(bench.counters()["custom_starts"], 1);
     assert_eq!(bench.bad(FileAction::Custom { which: 1, file }), "ENOSYS");
+    bench
+}
+
+#[cfg(unix)]
+#[test]
+fn a_custom_program_is_asked() {
+    asked_three_times(crate::testing::answering("ok 3 4"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_custom_program_is_asked_with_the_path_of_the_file() {
+    let script =
+        "while read -r op path; do [ -f \"$path\" ] && echo \"ok 3 4\" || echo error; done";
+    let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+    let mut bench = asked_three_times(argv);
     let missing = file_in(21, 1);
     let text = bench.bad(FileAction::Custom {
         which: 0,
