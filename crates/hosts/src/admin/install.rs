@@ -431,5 +431,5 @@ fn nonce() -> String {
     format!("{:x}.{:x}.{number}", std::process::id(), nanos)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

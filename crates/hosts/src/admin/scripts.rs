@@ -142,6 +142,7 @@ mod tests {
         assert!(line.ends_with(" filermark \"$HOME\"/x"));
     }
 
+    #[cfg(unix)]
     #[test]
     fn shells_accept_the_scripts() {
         for script in [INSPECT, RECEIVE, END_RUN] {

@@ -5,6 +5,9 @@
 //! which prints one line about what it ended. Files that dead agents have left are not handled
 //! here.
 
+#[cfg(windows)]
+pub use super::end_run_windows::{AnnouncedAgent, announce};
+
 use super::answer::HostAnswer;
 use super::install::answer_in;
 use super::remote::{self, CommandOutput, Input, RemoteCommand, RemoteError};
@@ -274,5 +277,5 @@ fn searched_by_shell(answer: &HostAnswer, host: &HostPlan, tag: &RunTag) -> (Hos
     (HostState::Nothing, detail)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
