@@ -116,7 +116,7 @@ fn answer_in(text: &str) -> Option<Result<Platform, &'static str>> {
         rest.contains(OF_UNAME).then_some(rest)
     });
     if let Some(rest) = of_cmd {
-        let words = rest.split(|c: char| c.is_whitespace() || c == ';' || c == '"');
+        let words = rest.split(|c: char| c.is_whitespace() || ";\"\\".contains(c));
         let mut words = words.filter(|word| !word.is_empty());
         let (os, processor) = (words.next()?, words.next()?);
         return match os.contains('%') || processor.contains('%') {
@@ -150,6 +150,7 @@ fn platform(os: &str, processor: &str) -> Platform {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use super::super::answer::HostAnswer;
     use super::super::scripts::script_input;
     use super::*;
@@ -163,6 +164,9 @@ mod tests {
         assert_eq!(answer_in(cmd), Some(Ok(platform("Windows", "AMD64"))));
         let run = "filermark-system \"Windows_NT ARM64\"; echo filermark-uname; uname -sm; exec /bin/sh -s\r\n";
         assert_eq!(answer_in(run), Some(Ok(platform("Windows", "ARM64"))));
+        let escaped =
+            "filermark-system \\\"Windows_NT AMD64\\\"; echo filermark-uname; uname -sm\r\n";
+        assert_eq!(answer_in(escaped), Some(Ok(platform("Windows", "AMD64"))));
         let power = "filermark-system\r\n%OS% %PROCESSOR_ARCHITECTURE%\r\nfilermark-uname\r\n";
         let refused = answer_in(power).unwrap().unwrap_err();
         assert!(refused.contains("DefaultShell"), "{refused}");
@@ -187,6 +191,35 @@ mod tests {
         assert!(!line.contains(['<', '>', '|', '&', '^', '(', ')', '!', '$', '`', '\'']));
     }
 
+    #[cfg(windows)]
+    #[test]
+    fn cmd_states_the_system_and_runs_nothing() {
+        use std::os::windows::process::CommandExt;
+        let dir = tempfile::tempdir().unwrap();
+        // As sshd of Windows starts it.
+        let mut child = Command::new("cmd.exe")
+            .raw_arg(format!("/c \"{ASK}; {RUN}\""))
+            .current_dir(dir.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // It may have ended before.
+        let _ = stdin.write_all(script_input("echo x >made;", &["own"]).as_bytes());
+        drop(stdin);
+        let ended = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&ended.stdout);
+        let found = answer_in(&text).expect("an answer").expect("a system");
+        assert_eq!(
+            SystemName::of(&found),
+            SystemName::of(&filermark_system::platform()),
+            "{text}"
+        );
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
     #[test]
     fn shells_of_this_host_answer() {
         for shell in ["sh", "bash", "dash", "csh", "tcsh", "fish", "zsh"] {

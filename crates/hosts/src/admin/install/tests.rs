@@ -255,6 +255,11 @@ fn a_silent_server_on_windows_is_not_awaited_for_long() {
     };
     let (outcomes, _) = install_programs(&plan, &programs, &limits, true, &mut |_, _| {});
     refused(&outcomes[0], &["no answer within 0.3 s"]);
+    // A program that does not end when it is run once.
+    fs::remove_file(hosts.path("win.sftp")).unwrap();
+    hosts.meanwhile("win", "exec sleep 600");
+    let (outcomes, _) = install_programs(&plan, &programs, &limits, true, &mut |_, _| {});
+    refused(&outcomes[0], &["no answer within 0.3 s"]);
 }
 
 #[test]

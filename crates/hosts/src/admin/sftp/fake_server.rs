@@ -15,6 +15,8 @@ struct State {
     refused_renames: Vec<String>,
     /// What the client has not read yet.
     answers: VecDeque<u8>,
+    /// The most bytes that it had for the client at one time.
+    answers_len_max: usize,
     /// A request that has not arrived completely.
     request: Vec<u8>,
 }
@@ -51,6 +53,11 @@ impl FakeServer {
     /// Each write stores another first byte.
     pub fn damage_writes(&self) {
         self.0.borrow_mut().damages = true;
+    }
+
+    /// The most bytes of answers that were on their way at one time.
+    pub fn answers_len_max(&self) -> usize {
+        self.0.borrow().answers_len_max
     }
 
     pub fn refuse_rename_of(&self, path: &str) {
@@ -187,5 +194,6 @@ impl State {
         }
         self.answers.extend((body.len() as u32).to_be_bytes());
         self.answers.extend(body);
+        self.answers_len_max = self.answers_len_max.max(self.answers.len());
     }
 }

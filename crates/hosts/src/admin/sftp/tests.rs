@@ -35,7 +35,7 @@ fn fields_never_exceed_their_packet() {
 #[test]
 fn a_file_is_read_in_pieces_and_can_be_closed_early() {
     let server = FakeServer::default();
-    let bytes: Vec<u8> = (0..WINDOW * CHUNK_LEN * 2 + 77).map(|n| n as u8).collect();
+    let bytes: Vec<u8> = (0..WINDOW * CHUNK_LEN * 4 + 77).map(|n| n as u8).collect();
     server.put("a", &bytes);
     let mut sftp = server.connect();
     let mut file = RemoteFile::open(&mut sftp, "a", bytes.len() as u64).unwrap();
@@ -43,6 +43,8 @@ fn a_file_is_read_in_pieces_and_can_be_closed_early() {
     file.read_to_end(&mut found).unwrap();
     file.close().unwrap();
     assert!(found == bytes);
+    let on_the_way = server.answers_len_max();
+    assert!(on_the_way <= WINDOW * (CHUNK_LEN + 100), "{on_the_way}");
 
     let mut file = RemoteFile::open(&mut sftp, "a", bytes.len() as u64).unwrap();
     let mut first = [0; 10];
