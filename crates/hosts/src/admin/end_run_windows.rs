@@ -107,7 +107,7 @@ mod tests {
     const RUN_VARIABLE: &str = "FILERMARK_TEST_AGENT_OF_RUN";
     /// What it prints when it can be found.
     const READY: &str = "the agent is announced";
-    /// It ends then by itself, should no process ask it.
+    /// When it ends by itself, if no process asks it.
     const AGENT_MAX: Duration = Duration::from_secs(120);
 
     fn tag(name: &str) -> RunTag {
