@@ -316,5 +316,5 @@ pub(crate) fn last_lines(output: &ProcessOutput, count: usize) -> Option<String>
     (!lines.is_empty()).then(|| lines.join("; "))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -308,5 +308,5 @@ impl Launcher for SshLauncher {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

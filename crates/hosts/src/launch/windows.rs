@@ -111,7 +111,7 @@ mod tests {
     fn at(path: Option<&str>) -> Result<WindowsProgram, String> {
         let mut host = HostPlan::local("h".into());
         host.program = path.map(str::to_owned);
-        WindowsProgram::of(&host, "0123-windows-amd64")
+        WindowsProgram::of(&host, "0123-windows-x86_64")
     }
 
     #[test]
@@ -119,11 +119,11 @@ mod tests {
         let own = at(None).unwrap();
         assert_eq!(
             own.command_line(["--version"]),
-            r#""%USERPROFILE%\.cache\filermark\0123-windows-amd64\filermark.exe" --version"#
+            r#""%USERPROFILE%\.cache\filermark\0123-windows-x86_64\filermark.exe" --version"#
         );
         assert_eq!(
             own.sftp,
-            ".cache/filermark/0123-windows-amd64/filermark.exe"
+            ".cache/filermark/0123-windows-x86_64/filermark.exe"
         );
         let tag = RunTag::new("").unwrap();
         assert!(own.start_line(&tag).ends_with(r#" agent --stdio --run """#));

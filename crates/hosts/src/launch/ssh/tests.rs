@@ -193,7 +193,7 @@ fn an_agent_on_windows_is_started_by_a_command_line_of_cmd() {
     let mut missing = launcher.launch(0, &plan.hosts[0]).unwrap();
     let why = missing.handle.final_output().unwrap();
     assert!(why.contains("filermark.exe is missing there"), "{why}");
-    let dir = format!("win/.cache/filermark/{}-windows-amd64", own_build());
+    let dir = format!("win/.cache/filermark/{}-windows-x86_64", own_build());
     std::fs::create_dir_all(hosts.path(&dir)).unwrap();
     std::fs::copy(
         hosts.path("filermark"),
