@@ -27,7 +27,8 @@ exec /bin/sh -c "$remote"
 "#;
 
 /// A host with Windows: sshd's SFTP server, and command lines as cmd.exe understands them. The
-/// programs there cannot be run here; what they print is made up.
+/// programs there cannot be run here; what they print is made up. Drives are directories of the
+/// home directory.
 const WINDOWS: &str = r#"
 if [ "$subsystem" ]; then exec /usr/lib/openssh/sftp-server; fi
 unknown() {
@@ -38,6 +39,14 @@ unknown() {
 case $remote in
 'cmd /c "'*) printf '%s\r\n' "filermark-system Windows_NT AMD64${remote#*PROCESSOR_ARCHITECTURE%\"}"; exit 0;;
 '"%USERPROFILE%\'*) ;;
+'(if exist "'*)
+    file=${remote#*\"}; path=${file%%\"*}
+    file=$HOME/$(printf %s "$path" | tr '\\' /)
+    if [ -f "$file" ] && ! grep -q "MARK" "$file"; then
+        printf '"%s": this is not Filermark\r\n' "$path" >&2
+        exit 126
+    fi
+    remote=${remote#*))) & };;
 *) unknown "${remote%% *}";;
 esac
 path=${remote#\"}; path=${path%%\"*}
