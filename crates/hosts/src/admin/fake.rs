@@ -1,5 +1,6 @@
 //! Hosts for tests: an `ssh` that is a shell script. It runs the remote command here,
 //! with another home directory per host, as a login shell there would.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use crate::programs::build_dir;
 use filermark_link::build::{MARK, Program};

@@ -135,6 +135,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn shells_accept_the_scripts() {
         for script in [INSPECT, RECEIVE, END_RUN] {

@@ -1,4 +1,5 @@
 //! The arguments of ssh, and launches through an ssh that is a script.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use super::*;
 use crate::admin::fake::FakeHosts;
