@@ -109,12 +109,12 @@ impl WindowsProgram {
         if self.is_default_path {
             return line;
         }
-        // The outer parentheses end the `if`. What is printed has quotes: the path may have
-        // parentheses, too.
+        // The outer parentheses end the first `if`. What is printed has quotes: the path may
+        // have parentheses, too. Not `||`: Wine 8 runs what follows it in any case.
         let path = &self.path;
         format!(
-            "(if exist \"{path}\" (findstr /l /m /c:\"{MARK}\" \"{path}\" >nul || \
-             (echo \"{path}\": this is not Filermark>&2 & exit {NOT_EXECUTABLE}))) & {line}"
+            "(if exist \"{path}\" (findstr /l /m /c:\"{MARK}\" \"{path}\" >nul & \
+             if errorlevel 1 (echo \"{path}\": this is not Filermark>&2 & exit {NOT_EXECUTABLE}))) & {line}"
         )
     }
 }
@@ -177,8 +177,8 @@ mod tests {
         assert_eq!(
             given,
             format!(
-                "(if exist {path} (findstr /l /m /c:\"{MARK}\" {path} >nul || \
-                 (echo {path}: this is not Filermark>&2 & exit 126))) & \
+                "(if exist {path} (findstr /l /m /c:\"{MARK}\" {path} >nul & \
+                 if errorlevel 1 (echo {path}: this is not Filermark>&2 & exit 126))) & \
                  {path} agent --stdio --run mine"
             )
         );
