@@ -1,5 +1,6 @@
 //! Hosts for tests: an `ssh` that is a shell script. It runs the remote command here,
 //! with another home directory per host, as a login shell there would.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use crate::programs::build_dir;
 use filermark_link::build::{MARK, Program};
@@ -27,7 +28,8 @@ exec /bin/sh -c "$remote"
 "#;
 
 /// A host with Windows: sshd's SFTP server, and command lines as cmd.exe understands them. The
-/// programs there cannot be run here; what they print is made up.
+/// programs there cannot be run here; what they print is made up. Drives are directories of the
+/// home directory.
 const WINDOWS: &str = r#"
 if [ -f "$D/$host.sftp" ] && [ "$subsystem" ]; then . "$D/$host.sftp"; fi
 if [ "$subsystem" ]; then exec /usr/lib/openssh/sftp-server; fi
@@ -41,6 +43,14 @@ unknown() {
 case $remote in
 'echo filermark-system '*) printf '%s\r\n' "filermark-system \"Windows_NT AMD64${remote#*PROCESSOR_ARCHITECTURE%}"; exit 0;;
 '"%USERPROFILE%\'*) ;;
+'(if exist "'*)
+    file=${remote#*\"}; path=${file%%\"*}
+    file=$HOME/$(printf %s "$path" | tr '\\' /)
+    if [ -f "$file" ] && ! grep -q "MARK" "$file"; then
+        printf '"%s": this is not Filermark\r\n' "$path" >&2
+        exit 126
+    fi
+    remote=${remote#*))) & };;
 *) unknown "${remote%% *}";;
 esac
 path=${remote#\"}; path=${path%%\"*}

@@ -1,4 +1,5 @@
 //! Scripts that work, and scripts that fail.
+#![cfg(unix)] // The programs are shell scripts.
 
 use super::{MonitorFiles, PhaseEvent, Script, ScriptCall, Scripts};
 use filermark_engine::driver::StopFlag;

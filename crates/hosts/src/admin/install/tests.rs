@@ -1,4 +1,5 @@
 //! Installs over an ssh that is a script.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use super::super::fake::{FakeHosts, files_below, write_executable};
 use super::*;

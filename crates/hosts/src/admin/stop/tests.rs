@@ -1,4 +1,5 @@
 //! Stops over an ssh that is a script.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use super::super::fake::{FakeHosts, write_executable};
 use super::*;

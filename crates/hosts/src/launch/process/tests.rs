@@ -1,4 +1,5 @@
 //! Child processes: their output, their end, and processes that do not end.
+#![cfg(unix)] // The programs are shell scripts.
 
 use super::*;
 use crate::admin::fake::write_executable;

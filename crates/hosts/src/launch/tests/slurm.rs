@@ -1,5 +1,6 @@
 //! Slurm's launcher with a script instead of `srun`, which starts real processes: this test
 //! program again, as agents.
+#![cfg(unix)] // Its srun is a shell script.
 
 use super::super::SlurmLauncher;
 use super::super::srun::{WATCHED, command};
