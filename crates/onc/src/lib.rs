@@ -65,6 +65,7 @@
 mod macros;
 
 pub mod fuzzing;
+pub mod handle;
 pub mod mount;
 pub mod mount1;
 pub mod nfs2;
