@@ -39,7 +39,7 @@ impl Pool4 {
     }
 
     fn offload(&self) -> Result<WriteResponse4, OffloadFailed> {
-        if self.choice % 2 == 0 {
+        if self.choice.is_multiple_of(2) {
             return Ok(self.written());
         }
         Err(OffloadFailed {

@@ -50,7 +50,7 @@ impl Pool4 {
     }
 
     fn locker(&self) -> Locker4<'_> {
-        if self.choice % 2 == 0 {
+        if self.choice.is_multiple_of(2) {
             return Locker4::New(OpenToLockOwner4 {
                 open_seqid: self.words[0],
                 open_stateid: self.stateid(0),
