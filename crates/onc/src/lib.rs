@@ -1,4 +1,4 @@
-//! ONC RPC, portmapper, rpcbind, MOUNT, NFSv2 and NFSv3 as codecs without I/O: bytes in, bytes out.
+//! ONC RPC, portmapper, rpcbind, MOUNT, NFSv2, NFSv3 and NFSv4 as codecs without I/O: bytes in, bytes out.
 //!
 //! This crate has wire formats and nothing else: no sockets, no clock, no threads, no retries. The
 //! client driver, the protocol validator and the embedded server share it, so every message can be
@@ -20,6 +20,7 @@
 //! | [`nfs3`] | RFC 1813 |
 //! | [`mount1`] | RFC 1094, appendix A |
 //! | [`nfs2`] | RFC 1094 |
+//! | [`nfs4`] | RFC 7530, 7531, 8881, 5662, 7862, 7863, 8276, 8435 |
 //!
 //! A call and its reply, both ends:
 //!
@@ -65,10 +66,12 @@
 mod macros;
 
 pub mod fuzzing;
+pub mod handle;
 pub mod mount;
 pub mod mount1;
 pub mod nfs2;
 pub mod nfs3;
+pub mod nfs4;
 pub mod portmap;
 pub mod record;
 pub mod rpc;

@@ -1,6 +1,9 @@
 //! The few macros that turn a field table into a type with its codec, so that the wire order of a
 //! message is written down once and encode and decode cannot drift apart.
 
+#[macro_use]
+mod program;
+
 /// A structure whose XDR form is its fields in order.
 ///
 /// `field: Type` goes through the type's own codec; `field: &'a [u8] => MAX` is variable-length opaque
@@ -143,6 +146,66 @@ macro_rules! xdr_enum {
     };
 }
 
+/// A union on a number: each value has at most one field. A number that is not listed is a decode error.
+macro_rules! xdr_union {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident<$lt:lifetime> {
+            $($(#[$vmeta:meta])* $variant:ident $(($ty:ty $(=> $max:expr)?))? = $number:literal,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name<$lt> { $($(#[$vmeta])* $variant $(($ty))?,)* }
+        xdr_union! { @codec $lt $name [$name<$lt>] $($variant $(($ty $(=> $max)?))? = $number,)* }
+    };
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident {
+            $($(#[$vmeta:meta])* $variant:ident $(($ty:ty $(=> $max:expr)?))? = $number:literal,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name { $($(#[$vmeta])* $variant $(($ty))?,)* }
+        xdr_union! { @codec 'de $name [$name] $($variant $(($ty $(=> $max)?))? = $number,)* }
+    };
+    (@codec $lt:lifetime $name:ident [$full:ty] $($variant:ident $(($ty:ty $(=> $max:expr)?))? = $number:literal,)*) => {
+        impl<$lt> $crate::xdr::Encode for $full {
+            fn encode(&self, e: &mut $crate::xdr::Encoder<'_>) {
+                match self {
+                    $(Self::$variant $((xdr_bind!(value $ty)))? => {
+                        e.u32($number);
+                        $(xdr_field!(@encode e, *xdr_bind!(value $ty) $(, $max)?);)?
+                    })*
+                }
+            }
+        }
+
+        impl<$lt> $crate::xdr::Decode<$lt> for $full {
+            fn decode_as(
+                d: &mut $crate::xdr::Decoder<$lt>,
+                what: &'static str,
+            ) -> Result<Self, $crate::xdr::DecodeError> {
+                let at = d.offset();
+                Ok(match d.u32(what)? {
+                    $($number => Self::$variant $((xdr_field!(
+                        @decode d, $ty, concat!(stringify!($name), ".", stringify!($variant)) $(, $max)?
+                    )))?,)*
+                    other => return Err($crate::xdr::DecodeError::unexpected(at, what, other)),
+                })
+            }
+        }
+    };
+}
+
+/// The name of a union's field, where it has one of this type.
+macro_rules! xdr_bind {
+    ($value:ident $ty:ty) => {
+        $value
+    };
+}
+
 /// A status: an enumeration that peers extend at will, so an unlisted number is kept as `Unknown`
 /// rather than refused, and every value has a hint for the person who meets it.
 macro_rules! xdr_status {
@@ -211,93 +274,6 @@ macro_rules! xdr_status {
                 what: &'static str,
             ) -> Result<Self, $crate::xdr::DecodeError> {
                 d.u32(what).map(Self::from_u32)
-            }
-        }
-    };
-}
-
-/// Ties argument types to their procedures and results: `Args, Procedure, Results;`.
-macro_rules! xdr_calls {
-    ($($args:ty, $procedure:ident, $res:ty;)*) => {$(
-        impl<'a> $crate::rpc::Call for $args {
-            const PROC: u32 = Procedure::$procedure.to_u32();
-            const NAME: &'static str = Procedure::$procedure.name();
-            type Res<'r> = $res;
-        }
-    )*};
-}
-
-/// A program: `Procedure`, `Args` and `Results` from one list of its procedures, and which arguments and
-/// results belong together. Arguments borrow for `'a`, results for `'r`.
-macro_rules! xdr_program {
-    ($($(#[$meta:meta])* $variant:ident = $number:literal $rfc:literal ($args:ty) -> $res:ty;)*) => {
-        xdr_enum! {
-            /// A procedure of the program.
-            pub enum Procedure { $($(#[$meta])* $variant = $number $rfc,)* }
-        }
-
-        impl Procedure {
-            /// How many there are.
-            pub const COUNT: usize = Self::ALL.len();
-        }
-
-        xdr_calls! { $($args, $variant, $res;)* }
-
-        /// Arguments of any procedure.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Args<'a> {
-            $(#[doc = "Of the procedure with this name."] $variant($args),)*
-        }
-
-        impl<'a> Args<'a> {
-            /// Reads the arguments of `procedure`, which must end the message.
-            ///
-            /// # Errors
-            /// What is wrong with them: a server answers GARBAGE_ARGS.
-            pub fn decode(procedure: Procedure, d: &mut $crate::xdr::Decoder<'a>) -> Result<Self, $crate::xdr::DecodeError> {
-                Ok(match procedure {
-                    $(Procedure::$variant => Self::$variant($crate::xdr::finish(d)?),)*
-                })
-            }
-
-            /// Whose arguments these are.
-            pub const fn procedure(&self) -> Procedure {
-                match self { $(Self::$variant(_) => Procedure::$variant,)* }
-            }
-        }
-
-        impl $crate::xdr::Encode for Args<'_> {
-            fn encode(&self, e: &mut $crate::xdr::Encoder<'_>) {
-                match self { $(Self::$variant(args) => args.encode(e),)* }
-            }
-        }
-
-        /// Results of any procedure.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Results<'r> {
-            $(#[doc = "Of the procedure with this name."] $variant($res),)*
-        }
-
-        impl<'r> Results<'r> {
-            /// Reads the results of `procedure`, which must end the message.
-            ///
-            /// # Errors
-            /// What is wrong with them.
-            pub fn decode(procedure: Procedure, d: &mut $crate::xdr::Decoder<'r>) -> Result<Self, $crate::xdr::DecodeError> {
-                Ok(match procedure {
-                    $(Procedure::$variant => Self::$variant($crate::xdr::finish(d)?),)*
-                })
-            }
-
-            /// Whose results these are.
-            pub const fn procedure(&self) -> Procedure {
-                match self { $(Self::$variant(_) => Procedure::$variant,)* }
-            }
-        }
-
-        impl $crate::xdr::Encode for Results<'_> {
-            fn encode(&self, e: &mut $crate::xdr::Encoder<'_>) {
-                match self { $(Self::$variant(results) => results.encode(e),)* }
             }
         }
     };

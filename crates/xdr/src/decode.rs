@@ -219,6 +219,19 @@ impl<'a> Decoder<'a> {
         self.opaque_fixed(len, what)
     }
 
+    /// Variable-length opaque data of at most `max` bytes that holds XDR of its own: a decoder over it
+    /// alone, which keeps counting offsets from the message's start.
+    ///
+    /// # Errors
+    /// As [`Decoder::opaque`].
+    #[inline]
+    pub fn opaque_part(&mut self, max: usize, what: &'static str) -> Result<Self, DecodeError> {
+        let len = self.length(max, what)?;
+        let mut part = *self;
+        self.opaque_fixed(len, what)?;
+        part.part(len, what)
+    }
+
     /// A length word of variable-length data, checked against `max`; the data is left to be read.
     ///
     /// # Errors
@@ -253,6 +266,14 @@ impl Decode<'_> for u64 {
     #[inline]
     fn decode_as(d: &mut Decoder<'_>, what: &'static str) -> Result<Self, DecodeError> {
         d.u64(what)
+    }
+}
+
+/// A hyper integer, two's complement.
+impl Decode<'_> for i64 {
+    #[inline]
+    fn decode_as(d: &mut Decoder<'_>, what: &'static str) -> Result<Self, DecodeError> {
+        d.u64(what).map(u64::cast_signed)
     }
 }
 

@@ -89,6 +89,26 @@ impl<'o> Encoder<'o> {
         &mut self.out[start..start + len]
     }
 
+    /// Variable-length opaque data whose bytes are what `write` appends: an XDR form within another
+    /// (attributes, layouts).
+    pub fn opaque_with(&mut self, write: impl FnOnce(&mut Encoder<'_>)) {
+        let start = self.position();
+        self.u32(0);
+        write(self);
+        let len = self.position() - start - 4;
+        self.set_u32(start, len as u32);
+        self.out.extend_from_slice(&[0u8; 3][..padding(len)]);
+    }
+
+    /// Replaces the word at `position`, which was appended before: a count or a status that is known
+    /// only when what follows it has been written. Without a whole word there nothing is changed.
+    #[inline]
+    pub fn set_u32(&mut self, position: usize, value: u32) {
+        if let Some(word) = self.out.get_mut(position..position + 4) {
+            word.copy_from_slice(&value.to_be_bytes());
+        }
+    }
+
     /// Bytes that are XDR already.
     #[inline]
     pub fn raw(&mut self, bytes: &[u8]) {
@@ -121,6 +141,14 @@ impl Encode for u64 {
     }
 }
 
+/// A hyper integer, two's complement.
+impl Encode for i64 {
+    #[inline]
+    fn encode(&self, e: &mut Encoder<'_>) {
+        e.u64(self.cast_unsigned());
+    }
+}
+
 impl Encode for bool {
     #[inline]
     fn encode(&self, e: &mut Encoder<'_>) {
@@ -147,5 +175,27 @@ impl<T: Encode> Encode for Option<T> {
             }
             None => e.bool(false),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opaque_data_in_place_has_its_length_and_padding() {
+        let mut out = vec![9];
+        let mut e = Encoder::new(&mut out);
+        e.opaque_with(|e| e.raw(b"hello"));
+        assert_eq!(out, [&[9, 0, 0, 0, 5][..], b"hello", &[0, 0, 0]].concat());
+    }
+
+    #[test]
+    fn only_a_whole_word_is_replaced() {
+        let mut out = vec![1, 2, 3, 4, 5];
+        let mut e = Encoder::new(&mut out);
+        e.set_u32(2, 0);
+        e.set_u32(1, 0x0a0b_0c0d);
+        assert_eq!(out, [1, 10, 11, 12, 13]);
     }
 }

@@ -3,12 +3,14 @@
 //! Knows nothing of RPC or NFS. [`Encoder`] appends to a `Vec` that the caller owns and reuses;
 //! [`Decoder`] borrows from a slice and never copies or allocates.
 
+mod array;
 mod decode;
 mod encode;
 mod error;
 mod list;
 mod union;
 
+pub use array::{Array, ArrayIter, Opaque};
 pub use decode::{Decode, Decoder};
 pub use encode::{Encode, Encoder};
 pub use error::{DecodeError, Problem};

@@ -262,6 +262,22 @@ impl<'o> DirListWriter<'o> {
         }
     }
 
+    /// Writes status and verifier of NFSv4's READDIR. `maxcount` is the most bytes behind the status
+    /// (RFC 8881 section 18.23.3). The list ends like the others.
+    pub fn begin_v4(out: &'o mut Vec<u8>, cookieverf: Verf, maxcount: u32) -> Self {
+        let start = out.len();
+        let mut e = Encoder::new(out);
+        e.u32(0);
+        let limit = e.position().saturating_add(maxcount as usize);
+        e.put(&cookieverf);
+        Self {
+            out,
+            start,
+            limit,
+            entries: 0,
+        }
+    }
+
     /// Appends an entry (of the list's own version) if it fits; otherwise changes nothing and says `false`.
     pub fn push<E: Encode>(&mut self, entry: &E) -> bool {
         let before = self.out.len();
