@@ -1,10 +1,10 @@
-//! Names the sources that the program is made from, and whether it is optimized: prime and agents
-//! are compared by this name, whatever system each is built for.
+//! Names the sources that the program is made from and Cargo's profile: prime and agents are
+//! compared by this name, whatever system each is built for.
 //!
 //! The name is the beginning of a SHA-256 over the profile, and the paths and the contents of the
 //! workspace's sources and `Cargo.lock`. The profile is `debug` or `release`; `dist`, which
-//! inherits `release`, counts as that. Line ends do not count, since Git may convert them. The commit is
-//! information only: a source archive has none.
+//! inherits `release`, counts as that, since Cargo states only this. Line ends do not count, since
+//! Git may convert them. The commit is information only: a source archive has none.
 
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -32,10 +32,12 @@ fn main() {
     let root = Path::new(&crate_dir).join("../..");
     println!("cargo:rerun-if-changed=build.rs");
     let of_target = |name: &str| std::env::var(name).expect("Cargo sets it");
-    let sources = name_of_sources(&root, &of_target("PROFILE")).unwrap_or_else(|e| {
+    let profile = of_target("PROFILE");
+    let sources = name_of_sources(&root, &profile).unwrap_or_else(|e| {
         panic!("the sources below {} cannot be read: {e}", root.display());
     });
     println!("cargo:rustc-env=FILERMARK_SOURCES={sources}");
+    println!("cargo:rustc-env=FILERMARK_PROFILE={profile}");
     let commit = commit(&root).unwrap_or_default();
     println!("cargo:rustc-env=FILERMARK_COMMIT={commit}");
     let (os, arch) = (
@@ -45,7 +47,8 @@ fn main() {
     println!("cargo:rustc-env=FILERMARK_SYSTEM={os}-{arch}");
 }
 
-fn name_of_sources(root: &Path, profile: &str) -> io::Result<String> {
+/// The name of the sources below a directory, built with a profile.
+pub fn name_of_sources(root: &Path, profile: &str) -> io::Result<String> {
     let mut files = vec![root.join("Cargo.lock"), root.join("Cargo.toml")];
     for file in &files {
         println!("cargo:rerun-if-changed={}", file.display());

@@ -96,7 +96,9 @@ const LONG_VERSION: &str = concat!(
     "\nsystem ",
     env!("FILERMARK_SYSTEM"),
     "\ncommit ",
-    env!("FILERMARK_COMMIT")
+    env!("FILERMARK_COMMIT"),
+    "\nprofile ",
+    env!("FILERMARK_PROFILE")
 );
 
 /// Measures file servers: load sweeps over NFS and SMB, from rc file to report.

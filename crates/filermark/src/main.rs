@@ -45,6 +45,8 @@ static BUILD: &str = concat!(
     env!("FILERMARK_SYSTEM"),
     "; ",
     env!("FILERMARK_COMMIT"),
+    ";profile=",
+    env!("FILERMARK_PROFILE"),
     ";"
 );
 

@@ -123,6 +123,8 @@ pub struct HostLimits {
     pub inspect: Duration,
     /// Time without progress.
     pub silence: Duration,
+    /// The first start of a new program, which a virus scanner may read before.
+    pub first_start: Duration,
     /// All of the work on one host.
     pub total: Duration,
     /// Raised when the user stops the command.
@@ -134,6 +136,7 @@ impl Default for HostLimits {
         Self {
             inspect: Duration::from_secs(30),
             silence: Duration::from_secs(30),
+            first_start: Duration::from_secs(120),
             total: Duration::from_secs(600),
             stop: StopFlag::new(),
         }

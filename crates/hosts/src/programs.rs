@@ -2,6 +2,7 @@
 //! the directory that AGENTS_DIR names. A file is checked completely before anything is sent.
 
 use filermark_link::build::{Program, own_build};
+use filermark_link::build_mark::{BuildMark, own_mark, profile_advice};
 use filermark_model::launch::HostPlan;
 use filermark_system::Platform;
 use std::collections::HashMap;
@@ -122,6 +123,14 @@ impl Programs {
         }
     }
 
+    /// What the program of this system declares.
+    fn own_mark(&self) -> Option<&BuildMark> {
+        match &self.own.mark {
+            Some(mark) => Some(mark),
+            None => own_mark(),
+        }
+    }
+
     /// The name of the build that is installed.
     pub fn build(&self) -> &str {
         match &self.own.mark {
@@ -148,7 +157,8 @@ impl Programs {
                 true => Ok(self.own.clone()),
                 false => Err(format!(
                     "the host is {system}, this program is for {}: set AGENTS_DIR (--agents) to a \
-                     directory with {}, built from the same sources, or remove the host from \
+                     directory with {}, built from the same sources with the same profile, or \
+                     remove the host from \
                      CLIENTS",
                     self.own_system,
                     system.file_name()
@@ -162,8 +172,8 @@ impl Programs {
         let shown = path.display().to_string();
         let program = Program::read(path).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => format!(
-                "the host is {system}, and {shown} is missing: build it from the same sources, or \
-                 remove the host from CLIENTS"
+                "the host is {system}, and {shown} is missing: build it from the same sources with \
+                 the same profile, or remove the host from CLIENTS"
             ),
             _ => format!("{shown}: cannot be read: {e}"),
         })?;
@@ -185,14 +195,22 @@ impl Programs {
         let Some(mark) = &program.mark else {
             return Err(format!(
                 "{shown}: is not Filermark, or an older version: build it from the same sources \
-                 as this program"
+                 and with the same profile as this program"
             ));
         };
         if mark.sources != self.build {
+            let own = self.own_mark();
+            let advice = own.and_then(|own| {
+                profile_advice(
+                    [&own.version, &own.commit, &own.profile],
+                    [&mark.version, &mark.commit, &mark.profile],
+                )
+            });
             return Err(format!(
-                "{shown}: is filermark {} ({mark}), this program is build {}: build both from \
-                 the same sources",
-                mark.version, self.build
+                "{shown}: is filermark {} ({mark}), this program is {}: {}",
+                mark.version,
+                own.map_or_else(|| format!("build {}", self.build), BuildMark::to_string),
+                advice.unwrap_or("build both from the same sources with the same profile")
             ));
         }
         Ok(Arc::new(program))

@@ -252,6 +252,7 @@ mod tests {
             version: "1".into(),
             build: String::new(),
             commit: String::new(),
+            profile: String::new(),
             host: "here".into(),
             key: String::new(),
         }

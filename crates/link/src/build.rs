@@ -101,7 +101,7 @@ impl Program {
         own::has_capabilities(&self.path)
     }
 
-    /// The name of its build: that of its sources; the beginning of its hash if it does not
+    /// The name of its build: that of its sources and its profile; the beginning of its hash if it does not
     /// declare them.
     pub fn build(&self) -> &str {
         let own = || self.sha256.get(..BUILD_DIGITS).unwrap_or(&self.sha256);
@@ -180,8 +180,8 @@ pub fn own_program() -> Result<&'static Program, String> {
     OWN.get_or_init(read).as_ref().map_err(Clone::clone)
 }
 
-/// The name of this build: the beginning of the SHA-256 of its sources. A program that does
-/// not declare them is identified by its file; empty: it cannot be read.
+/// The name of this build: the beginning of the SHA-256 of its profile and its sources. A
+/// program that does not declare it is identified by its file; empty: it cannot be read.
 pub fn own_build() -> &'static str {
     match build_mark::own_mark() {
         Some(mark) => &mark.sources,
@@ -193,6 +193,11 @@ pub fn own_build() -> &'static str {
 /// not known.
 pub fn own_commit() -> &'static str {
     build_mark::own_mark().map_or("", |mark| &mark.commit)
+}
+
+/// Cargo's profile of this program, `debug` or `release`; empty: not known.
+pub fn own_profile() -> &'static str {
+    build_mark::own_mark().map_or("", |mark| &mark.profile)
 }
 
 /// Whether a file is a Filermark program.

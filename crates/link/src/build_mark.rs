@@ -1,6 +1,6 @@
-//! The build of a program: the sources that it was made from, and the system that it was made
-//! for. Prime and agents are compared by the sources, so that programs for different systems
-//! can work together.
+//! The build of a program: the sources and the profile that it was made with, and the system that
+//! it was made for. Prime and agents are compared by sources and profile, so that programs for
+//! different systems can work together.
 //!
 //! A program declares its build in one text, which is also in its file: so the build of a file
 //! for another system is known without running it.
@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 
 /// The beginning of the text.
 pub const BUILD_MARK: &str = "filermark-build/1: ";
+/// What precedes the profile in the text.
+const PROFILE: &str = "profile=";
 /// Digits of a build's name.
 pub const BUILD_DIGITS: usize = 16;
 /// Longest text behind the mark that is read, in bytes.
@@ -21,7 +23,7 @@ const CHUNK_LEN: usize = 1 << 20;
 /// The build of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildMark {
-    /// The beginning of the SHA-256 of its sources.
+    /// Its name: the beginning of the SHA-256 of its profile and its sources.
     pub sources: String,
     /// The version.
     pub version: String,
@@ -29,25 +31,30 @@ pub struct BuildMark {
     pub system: String,
     /// The commit of its sources, with `+` if they differ from it; empty: not known.
     pub commit: String,
+    /// Cargo's profile: `debug` or `release`, with those that inherit it; empty: not known.
+    pub profile: String,
 }
 
 impl BuildMark {
-    /// Reads the text of a declaration: `filermark-build/1: SOURCES; VERSION; SYSTEM; COMMIT;`.
+    /// Reads the text of a declaration: `filermark-build/1: SOURCES; VERSION; SYSTEM;
+    /// COMMIT;profile=PROFILE;`. Programs before 0.2.0 was finished declare no profile.
     pub fn parse(text: &str) -> Option<Self> {
         let mut fields = text.strip_prefix(BUILD_MARK)?.split("; ");
-        let mut next = || {
-            let field = fields.next()?;
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
-            field.chars().all(is_plain).then(|| field.to_owned())
-        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+        let plain = |field: &str| field.chars().all(is_plain).then(|| field.to_owned());
+        let mut next = || plain(fields.next()?);
+        let (sources, version, system) = (next()?, next()?, next()?);
+        let (commit, rest) = fields.next()?.split_once(';')?;
+        // Behind a text without a profile there may be anything.
+        let profile = rest
+            .strip_prefix(PROFILE)
+            .and_then(|rest| plain(rest.split_once(';')?.0));
         let mark = Self {
-            sources: next()?,
-            version: next()?,
-            system: next()?,
-            commit: match fields.next()?.split_once(';') {
-                Some((commit, _)) => commit.to_owned(),
-                None => return None,
-            },
+            sources,
+            version,
+            system,
+            commit: plain(commit)?,
+            profile: profile.unwrap_or_default(),
         };
         let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         let is_name = mark.sources.len() == BUILD_DIGITS && mark.sources.chars().all(is_digit);
@@ -72,11 +79,25 @@ impl BuildMark {
 
 impl fmt::Display for BuildMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.commit.is_empty() {
-            true => write!(f, "build {}", self.sources),
-            false => write!(f, "build {}, commit {}", self.sources, self.commit),
+        write!(f, "build {}", self.sources)?;
+        if !self.commit.is_empty() {
+            write!(f, ", commit {}", self.commit)?;
+        }
+        match self.profile.is_empty() {
+            true => Ok(()),
+            false => write!(f, ", profile {}", self.profile),
         }
     }
+}
+
+/// The advice if two builds of one version and commit differ by their profiles alone, each given
+/// as version, commit, profile; `None`: they differ by more, or it is not known.
+pub fn profile_advice(one: [&str; 3], other: [&str; 3]) -> Option<&'static str> {
+    let [version, commit, profile] = one;
+    let is_same = version == other[0] && commit == other[1];
+    let is_known = !profile.is_empty() && !other[2].is_empty();
+    (is_same && is_known && profile != other[2])
+        .then_some("use programs of one profile (--release) for all")
 }
 
 static OWN: OnceLock<BuildMark> = OnceLock::new();
@@ -173,6 +194,38 @@ mod tests {
         let archive = text().replace("34ae63a3ffff+", "");
         let mark = BuildMark::parse(&archive).unwrap();
         assert_eq!(mark.to_string(), "build 0123456789abcdef");
+        let named = BuildMark::parse(&format!("{}profile=release;x; y", text())).unwrap();
+        assert_eq!(named.profile, "release");
+        assert_eq!(
+            named.to_string(),
+            "build 0123456789abcdef, commit 34ae63a3ffff+, profile release"
+        );
+        for rest in [
+            "profile=release",
+            "profile=\u{1b}[2J;",
+            "release;",
+            "; debug;",
+        ] {
+            let mark = BuildMark::parse(&format!("{}{rest}", text())).unwrap();
+            assert_eq!(mark.profile, "", "{rest}");
+        }
+    }
+
+    #[test]
+    fn only_a_difference_of_the_profile_alone_is_advised_on() {
+        let debug = ["0.2.0", "34ae", "debug"];
+        let release = ["0.2.0", "34ae", "release"];
+        let advice = profile_advice(debug, release).unwrap();
+        assert!(advice.contains("--release"), "{advice}");
+        for other in [
+            debug,
+            ["0.2.1", "34ae", "release"],
+            ["0.2.0", "34af", "release"],
+            ["0.2.0", "34ae", ""],
+        ] {
+            assert_eq!(profile_advice(debug, other), None, "{other:?}");
+            assert_eq!(profile_advice(other, debug), None, "{other:?}");
+        }
     }
 
     #[test]
@@ -184,6 +237,7 @@ mod tests {
             text().replace("0123456789abcdef", "0123456789abcde"),
             text().replace("0.2.0", "0\u{1b}[2J"),
             text().replace("+;", ""),
+            text().replace("+;", "\u{1b}[2J;"),
             text().replace(" linux-x86_64;", ""),
         ] {
             assert_eq!(BuildMark::parse(&text), None, "{text}");

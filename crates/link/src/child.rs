@@ -112,7 +112,8 @@ pub fn spawn_in_own_group(command: &mut Command) -> std::io::Result<Child> {
 }
 
 /// [`spawn_in_own_group`] for a program that ends by itself at the end of its input, which our
-/// end is, too: an agent still removes its files then. No system ends it with this process.
+/// end is, too: an agent still removes its files then. No system ends it with this process, so
+/// its input must stay open until then.
 ///
 /// # Errors
 /// It cannot be started.

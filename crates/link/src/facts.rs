@@ -242,12 +242,15 @@ pub struct Hello {
     pub protocol: u32,
     /// Version of the program.
     pub version: String,
-    /// Its build: the beginning of the SHA-256 of its sources, the same for every system
-    /// that it is built for; empty: not known.
+    /// Its build: the beginning of the SHA-256 of its profile and its sources, the same for
+    /// every system that it is built for; empty: not known.
     pub build: String,
     /// The commit of its sources, with `+` if they differ from it; empty: not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub commit: String,
+    /// Cargo's profile of the program, `debug` or `release`; empty: not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub profile: String,
     /// The sender's host name.
     pub host: String,
     /// Agents: the public key that secrets are sealed with ([`crate::secure::seal`]).

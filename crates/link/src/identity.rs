@@ -1,6 +1,6 @@
 //! The program and host of this process: the contents of the first message.
 
-use crate::build::{own_build, own_commit};
+use crate::build::{own_build, own_commit, own_profile};
 use crate::message::{Hello, PROTOCOL};
 use crate::secure::seal::Opener;
 
@@ -11,6 +11,7 @@ pub fn own_hello() -> Hello {
         version: env!("CARGO_PKG_VERSION").into(),
         build: own_build().into(),
         commit: own_commit().into(),
+        profile: own_profile().into(),
         host: own_host(),
         key: String::new(),
     }

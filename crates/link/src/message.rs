@@ -19,7 +19,7 @@ use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol; any change of a message requires a new one.
-pub const PROTOCOL: u32 = 11;
+pub const PROTOCOL: u32 = 12;
 
 /// A client's share of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -131,6 +131,7 @@ fn hello(hello_of: &mut Hello) {
         &mut hello_of.version,
         &mut hello_of.build,
         &mut hello_of.commit,
+        &mut hello_of.profile,
         &mut hello_of.host,
         &mut hello_of.key,
     ] {

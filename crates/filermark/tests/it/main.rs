@@ -17,6 +17,7 @@ mod terminal;
 mod bad_input;
 mod below_rate;
 mod beside_load;
+mod build_name;
 mod bundle;
 mod by_hand;
 mod by_slurm;

@@ -51,13 +51,6 @@ impl HostAnswer {
     }
 }
 
-/// The beginning of the output, for a message; `None`: there was no output.
-pub(super) fn output_excerpt(output: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(output);
-    let line = text.lines().map(str::trim).find(|l| !l.is_empty())?;
-    Some(sanitize(line, 120).trim().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,10 +81,5 @@ mod tests {
         ] {
             assert_eq!(HostAnswer::find(text.as_bytes()), None, "{text:?}");
         }
-        assert_eq!(
-            output_excerpt(b"\n \n\x1b[31mThis account\nis"),
-            Some("\u{fffd}[31mThis account".into())
-        );
-        assert_eq!(output_excerpt(b" \n"), None);
     }
 }

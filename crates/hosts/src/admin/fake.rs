@@ -57,7 +57,10 @@ path=${remote#\"}; path=${path%%\"*}
 args=${remote#\"*\" }
 file=$HOME/$(printf %s "${path#%USERPROFILE%\\}" | tr '\\' /)
 [ -f "$file" ] || unknown "\"$path\""
-grep -q "MARK" "$file" || unknown "not Filermark"
+if ! grep -q "MARK" "$file"; then
+    printf '%s\n' "$path $args" >>"$D/$host.foreign"
+    exit 0
+fi
 case $args in
 --version) if [ -f "$D/$host.blocked" ]; then echo "Access is denied." >&2; exit 1; fi
     if [ -f "$D/$host.meanwhile" ]; then . "$D/$host.meanwhile"; fi
@@ -134,6 +137,11 @@ impl FakeHosts {
         fs::read_to_string(self.path(&format!("{host}.redirected"))).unwrap_or_default()
     }
 
+    /// The starts of files on a host with Windows that are not Filermark.
+    pub fn foreign_starts(&self, host: &str) -> String {
+        fs::read_to_string(self.path(&format!("{host}.foreign"))).unwrap_or_default()
+    }
+
     /// The program to install.
     pub fn program(&self) -> Program {
         Program::read(self.path("filermark")).expect("the program")
@@ -183,8 +191,9 @@ pub(crate) fn files_below(dir: &Path) -> Vec<String> {
     files
 }
 
-/// Written to another file and renamed, so that no process has it open for writing while
-/// another thread of the test forks.
+/// Writes an executable file. A shell writes it, so that this process never has it open for
+/// writing: a child that another thread of the test forks meanwhile would keep it open, and it
+/// could not be started.
 pub(crate) fn write_executable(path: &Path, text: &str) {
     let status = std::process::Command::new("/bin/sh")
         .args([

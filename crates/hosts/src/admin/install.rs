@@ -5,12 +5,12 @@
 //! temporary file in the same directory, its checksum is compared there, it is run once, and
 //! then renamed. A file that is not Filermark is never replaced and never run.
 
-use super::answer::{HostAnswer, output_excerpt};
-use super::remote::{self, CommandOutput, Input, RemoteCommand, RemoteError};
-use super::scripts::{INSPECT, RECEIVE, command_line, script_input};
+use super::answer::HostAnswer;
+use super::remote::{self, Awaited, CommandOutput, Input, RemoteCommand, RemoteError};
+use super::scripts::{INSPECT, RECEIVE, both_forms, command_line};
 use super::system::{self, Asked};
 use super::verdict::{InstallAction, judge, not_taken};
-use super::windows::WindowsHost;
+use super::windows::{SentProgram, WindowsHost};
 use super::{
     HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel, megabytes,
 };
@@ -183,13 +183,7 @@ impl<'a> HostInstaller<'a> {
         programs: &Programs,
         observe_step: &dyn Fn(HostStep),
     ) -> Result<InspectedHost, HostOutcome> {
-        let failed = |why: RemoteError| {
-            let detail = match why {
-                RemoteError::Failed(why) => why,
-                RemoteError::Stopped => "stopped on request".to_owned(),
-            };
-            HostOutcome::new(self.host, HostState::Failed, detail)
-        };
+        let failed = |why: RemoteError| HostOutcome::new(self.host, HostState::Failed, why.text());
         observe_step(HostStep::Inspecting);
         self.inspect_host(programs).map_err(failed)
     }
@@ -239,15 +233,16 @@ impl<'a> HostInstaller<'a> {
             true => place.path.trim_end_matches("/filermark"),
             false => &place.path,
         };
-        let script = script_input(INSPECT, &[front, owner(&place)]);
+        let args = [front, owner(&place)];
         let limit = self.limits.inspect.min(self.limits.total);
         let asked = system::ask_and_run(
             self.client,
             self.host,
-            script,
+            both_forms(INSPECT, &args),
             &place.shown,
             limit,
             self.limits,
+            &|output| HostAnswer::find(output).is_some(),
         )?;
         let reply = match asked {
             Asked::Windows(system) => return Ok((system, None)),
@@ -269,14 +264,13 @@ impl<'a> HostInstaller<'a> {
             return HostOutcome::new(self.host, HostState::Nothing, detail);
         }
         let (state, detail) = match self.send(inspected, observe_step) {
-            Ok(removed) => (HostState::Done, self.sent(inspected, removed)),
-            Err(RemoteError::Failed(why)) => (HostState::Failed, why),
-            Err(RemoteError::Stopped) => (HostState::Failed, "stopped on request".to_owned()),
+            Ok(sent) => (HostState::Done, self.sent(inspected, sent)),
+            Err(why) => (HostState::Failed, why.text()),
         };
         HostOutcome::new(self.host, state, detail)
     }
 
-    fn sent(&self, inspected: &InspectedHost, removed: usize) -> String {
+    fn sent(&self, inspected: &InspectedHost, sent: SentProgram) -> String {
         let program = &inspected.program;
         let mut detail = format!(
             "build {} ({}) is at {}",
@@ -293,20 +287,23 @@ impl<'a> HostInstaller<'a> {
                  RESVPORT=on as another user than root run `{command}`"
             ));
         }
-        match removed {
+        match sent.removed {
             0 => {}
             1 => detail.push_str("; 1 old build was removed"),
             n => detail.push_str(&format!("; {n} old builds were removed")),
         }
+        if let Some(note) = sent.note {
+            detail.push_str("; ");
+            detail.push_str(&note);
+        }
         detail
     }
 
-    /// Returns the number of old builds that were removed.
     fn send(
         &self,
         inspected: &InspectedHost,
         observe_step: &dyn Fn(HostStep),
-    ) -> Result<usize, RemoteError> {
+    ) -> Result<SentProgram, RemoteError> {
         let limit = self.limits.total.saturating_sub(self.began.elapsed());
         let program = &*inspected.program;
         let total = program.len;
@@ -334,7 +331,10 @@ impl<'a> HostInstaller<'a> {
         );
         let answer = answer_in(&remote::run(&call, &progress)?, self.host)?;
         match answer.get("taken") {
-            "yes" => Ok(answer.all("removed").count()),
+            "yes" => Ok(SentProgram {
+                removed: answer.all("removed").count(),
+                note: None,
+            }),
             _ => Err(RemoteError::Failed(not_taken(
                 answer.get("failed"),
                 answer.get("why"),
@@ -368,6 +368,7 @@ impl<'a> HostInstaller<'a> {
             remote,
             program: shown.to_owned(),
             input,
+            awaited: Awaited::Shell,
             limit,
             limits: self.limits,
         }
@@ -398,7 +399,7 @@ pub(super) fn answer_in(reply: &CommandOutput, host: &HostPlan) -> Result<HostAn
         return Ok(answer);
     }
     // A login shell that exits prints the reason on either stream.
-    let words = [reply.meaning.clone(), output_excerpt(&reply.output)];
+    let words = [reply.meaning.clone(), system::output_excerpt(&reply.output)];
     let words: Vec<_> = words.into_iter().flatten().collect();
     let why = match (reply.exit, words.is_empty()) {
         (ProcessExit::Code(126 | 127 | 255) | ProcessExit::Signal(_), false) => words[0].clone(),

@@ -8,7 +8,7 @@
 //! the user has not confirmed.
 
 use super::copy_id::{arguments, tool};
-use super::remote::{self, RemoteError};
+use super::remote;
 use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel};
 use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{SshClient, destination, quote};
@@ -117,8 +117,7 @@ fn try_login(client: &SshClient, host: &HostPlan, limits: &HostLimits) -> LoginC
     }
     let reply = match remote::try_login(client, host, limits) {
         Ok(reply) => reply,
-        Err(RemoteError::Failed(why)) => return LoginCheck::Failed(why),
-        Err(RemoteError::Stopped) => return LoginCheck::Failed("stopped on request".into()),
+        Err(why) => return LoginCheck::Failed(why.text()),
     };
     let has_line = |words: &str| reply.process_output.lines.iter().any(|l| l.contains(words));
     let changed = has_line("REMOTE HOST IDENTIFICATION HAS CHANGED");

@@ -1,8 +1,8 @@
 //! Runs one command on one host over SSH, with limits: its input, its output, its exit.
 
 use super::HostLimits;
-use crate::launch::process::{ChildProcess, ProcessExit, ProcessOutput};
-use crate::launch::ssh::{Remote, SshClient};
+use crate::launch::process::{ChildProcess, Lifetime, ProcessExit, ProcessOutput};
+use crate::launch::ssh::{Remote, SshClient, destination};
 use filermark_link::child;
 use filermark_link::start::AgentHandle;
 use filermark_model::launch::HostPlan;
@@ -29,9 +29,22 @@ pub(super) struct RemoteCommand<'a> {
     /// Name of the program in messages.
     pub program: String,
     pub input: Input<'a>,
+    /// Whose answer it is, for the message if there is none.
+    pub awaited: Awaited,
     /// How long it may take.
     pub limit: Duration,
     pub limits: &'a HostLimits,
+}
+
+/// Whose answer is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// A shell's.
+    Shell,
+    /// A new program's that is run for the first time.
+    NewProgram,
+    /// An SFTP server's.
+    Sftp,
 }
 
 /// What a command gets on its standard input.
@@ -66,6 +79,16 @@ pub(crate) enum RemoteError {
     Stopped,
 }
 
+impl RemoteError {
+    /// The message.
+    pub fn text(self) -> String {
+        match self {
+            Self::Failed(why) => why,
+            Self::Stopped => "stopped on request".into(),
+        }
+    }
+}
+
 /// Runs it; `progress` is called repeatedly with the number of bytes that ssh has read.
 pub(super) fn run(
     call: &RemoteCommand<'_>,
@@ -80,9 +103,13 @@ pub(super) fn run(
         }
         Input::Text(text) => Some(Box::new(io::Cursor::new(text.clone()))),
     };
+    let lifetime = match call.input {
+        Input::Nothing => Lifetime::OfThisProcess,
+        Input::File(_) | Input::Text(_) => Lifetime::UntilEndOfInput,
+    };
     let (stdin, stdout, mut handle) = call
         .client
-        .start(call.host, &call.remote, call.program.clone())
+        .start(call.host, &call.remote, lifetime, call.program.clone())
         .map_err(RemoteError::Failed)?;
     let sent = Arc::new(AtomicU64::new(0));
     let (output_end, output) = channel();
@@ -118,9 +145,10 @@ pub(super) fn dialogue<T: Send + 'static>(
     + Send
     + 'static,
 ) -> Result<T, RemoteError> {
+    let lifetime = Lifetime::UntilEndOfInput;
     let (stdin, stdout, mut handle) = call
         .client
-        .start(call.host, &call.remote, call.program.clone())
+        .start(call.host, &call.remote, lifetime, call.program.clone())
         .map_err(RemoteError::Failed)?;
     let sent = Arc::new(AtomicU64::new(0));
     let (end, done) = channel();
@@ -133,7 +161,13 @@ pub(super) fn dialogue<T: Send + 'static>(
         let _ = end.send(work(stdout, stdin, &counted));
     })
     .map_err(|e| RemoteError::Failed(format!("no thread for ssh: {e}")))?;
-    wait(call, &mut handle, &sent, Some(&moved), progress)?;
+    if let Err(why) = wait(call, &mut handle, &sent, Some(&moved), progress) {
+        // The dialogue may have succeeded, and ssh has not ended.
+        return match done.try_recv() {
+            Ok(Ok(result)) => Ok(result),
+            _ => Err(why),
+        };
+    }
     let why = match done.recv_timeout(FINAL_OUTPUT_MAX) {
         Ok(Ok(result)) => return Ok(result),
         Ok(Err(why)) => Some(why),
@@ -185,6 +219,7 @@ pub(crate) fn try_login(
         remote: Remote::Command("exit 0".into()),
         program: "the shell".into(),
         input: Input::Nothing,
+        awaited: Awaited::Shell,
         limit: limits.inspect,
         limits,
     };
@@ -209,13 +244,13 @@ fn wait(
             (last_count, last_change) = (count, now);
         }
         progress(sent.load(Ordering::Relaxed));
-        let why = if call.limits.stop.is_raised() {
+        let (limit, is_silent) = if call.limits.stop.is_raised() {
             handle.end(child::TERM_GRACE);
             return Err(RemoteError::Stopped);
         } else if now - began > call.limit {
-            call.limit
+            (call.limit, false)
         } else if moved.is_some() && now - last_change > call.limits.silence {
-            call.limits.silence
+            (call.limits.silence, true)
         } else {
             std::thread::sleep(child::POLL);
             continue;
@@ -225,16 +260,32 @@ fn wait(
         let message = handle
             .final_output()
             .filter(|_| handle.exit() == Some(ProcessExit::Code(255)));
-        return Err(RemoteError::Failed(message.unwrap_or_else(|| {
-            format!(
-                "no answer within {} s; the host may be busy, or its login shell waits for input: try `ssh {} true`",
-                why.as_secs_f64(),
-                crate::launch::ssh::destination(call.host)
-            )
-        })));
+        let message = message.unwrap_or_else(|| no_answer(call, limit, is_silent));
+        return Err(RemoteError::Failed(message));
     }
     progress(sent.load(Ordering::Relaxed));
     Ok(())
+}
+
+/// The message if there is no answer within the limit.
+fn no_answer(call: &RemoteCommand<'_>, limit: Duration, is_silent: bool) -> String {
+    let (host, limit_s) = (destination(call.host), limit.as_secs_f64());
+    match call.awaited {
+        // `exit` is a command of cmd.exe, too.
+        Awaited::Shell => format!(
+            "no answer within {limit_s} s; the host may be busy, or its login shell waits for input: try `ssh {host} exit`"
+        ),
+        Awaited::NewProgram => format!(
+            "{}: the new program did not end within {limit_s} s when it was run once there; a virus scanner may be reading it: try again, or set EXEC_PATH to another path",
+            call.program
+        ),
+        Awaited::Sftp if is_silent => {
+            format!("the SFTP server does not answer within {limit_s} s; try `sftp {host}`")
+        }
+        Awaited::Sftp => format!(
+            "copying by SFTP did not end within {limit_s} s; the host may be busy, or the connection slow: try again"
+        ),
+    }
 }
 
 fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {

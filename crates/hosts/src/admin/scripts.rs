@@ -2,11 +2,13 @@
 //!
 //! A host may have any login shell; it is only used to start `/bin/sh`. A host whose system is
 //! not known gets a script by its standard input, after it was asked for the system (module
-//! `system`): cmd.exe would take the characters of a script for its own. On a command line,
+//! `system`): cmd.exe would take the characters of a script for its own. It gets the script on
+//! the command line if that has no answer, and the system is a POSIX one. On a command line,
 //! newlines are replaced by blanks, since csh accepts none inside quotes: so every command ends
 //! with `;`, and there are no comments. A script contains no single quote. Its output has the
 //! format of the module `answer`; an error is a field of it, not an exit code.
 
+use super::system::ScriptText;
 use crate::launch::ssh::quote;
 use filermark_link::build::{BUILD_DIGITS, MARK};
 
@@ -25,6 +27,14 @@ pub(super) fn command_line(script: &str, args: &[&str]) -> String {
         line.push_str(arg);
     }
     line
+}
+
+/// A script in both forms; the arguments are quoted already.
+pub(super) fn both_forms(script: &str, args: &[&str]) -> ScriptText {
+    ScriptText {
+        input: script_input(script, args),
+        line: command_line(script, args),
+    }
 }
 
 /// A script with its names and patterns filled in.

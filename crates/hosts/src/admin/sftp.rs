@@ -99,14 +99,37 @@ impl<R: Read, W: Write> Sftp<R, W> {
         sent: &dyn Fn(u64),
     ) -> SftpResult<()> {
         let handle = self.open(path, OPEN_NEW)?;
+        let written = self.write_all(path, &handle, &mut source, sent);
+        let closed = self.close(path, &handle);
+        written.and(closed)
+    }
+
+    /// Writes to an open file. All answers to its requests have arrived when it returns, unless
+    /// the connection is lost.
+    fn write_all(
+        &mut self,
+        path: &str,
+        handle: &[u8],
+        source: &mut impl Read,
+        sent: &dyn Fn(u64),
+    ) -> SftpResult<()> {
+        let mut result = Ok(());
         let mut chunk = vec![0; CHUNK_LEN];
         let mut at = 0_u64;
         let mut waiting = std::collections::VecDeque::new();
         loop {
-            let n = read_full(&mut source, &mut chunk).map_err(|e| format!("the program: {e}"))?;
+            // After an error nothing more is written.
+            let read = match result.is_ok() {
+                true => read_full(source, &mut chunk).map_err(|e| format!("the program: {e}")),
+                false => Ok(0),
+            };
+            let n = read.unwrap_or_else(|why| {
+                result = Err(why);
+                0
+            });
             if n > 0 {
                 let fields = [
-                    Field::Bytes(&handle),
+                    Field::Bytes(handle),
                     Field::Long(at),
                     Field::Bytes(&chunk[..n]),
                 ];
@@ -116,60 +139,74 @@ impl<R: Read, W: Write> Sftp<R, W> {
             while waiting.len() > if n > 0 { WINDOW } else { 0 } {
                 let Some(id) = waiting.pop_front() else { break };
                 let written = self.answer(id)?;
-                self.done(path, written)?;
+                result = result.and(self.done(path, written));
             }
             sent(at);
             if n == 0 {
-                return self.close(path, &handle);
+                return result;
             }
         }
     }
 
     /// Gives a file another name, whose file is replaced. A server without posix-rename has no
     /// call that replaces: the old file then gets the name `aside`, which is free, first, and
-    /// its own name again if the new file cannot have it.
+    /// its own name again if the new file cannot have it. Returns whether the old file has the
+    /// name `aside` now.
     ///
     /// # Errors
     /// A message: the new file does not have the name. The old file has it, or the message says
     /// where it is.
-    pub fn rename(&mut self, from: &str, to: &str, aside: &str) -> SftpResult<()> {
+    pub fn rename(&mut self, from: &str, to: &str, aside: &str) -> SftpResult<bool> {
         let fields = [
             Field::Text("posix-rename@openssh.com"),
             Field::Text(from),
             Field::Text(to),
         ];
         match self.call(200, &fields)? {
-            Answer::Status(0, _) => return Ok(()),
+            Answer::Status(0, _) => return Ok(false),
             Answer::Status(NOT_SUPPORTED, _) => {}
             other => return Err(refused(to, other)),
         }
-        let has_old = match self.rename_to_free(to, aside)? {
+        let has_old = match self.call_rename(to, aside)? {
             Answer::Status(0, _) => true,
             Answer::Status(NO_SUCH_FILE, _) => false,
             other => return Err(refused(to, other)),
         };
-        let renamed = self.rename_to_free(from, to);
-        let Err(why) = renamed.and_then(|answer| self.done(to, answer)) else {
-            if has_old {
-                // The new file is in place; an old program that is in use stays where it is.
-                let _ = self.remove(aside);
-            }
-            return Ok(());
+        let Err(why) = self.rename_to_free(from, to) else {
+            return Ok(has_old);
         };
         if !has_old {
             return Err(why);
         }
-        let restored = self.rename_to_free(aside, to);
-        match restored.and_then(|answer| self.done(to, answer)) {
+        match self.put_back(aside, to) {
             Ok(()) => Err(why),
-            Err(_) => Err(format!(
-                "{why}; the old file is now {aside}: rename it there to {to}"
-            )),
+            Err(place) => Err(format!("{why}; {place}")),
         }
     }
 
-    /// SSH_FXP_RENAME: the new name must be free.
-    fn rename_to_free(&mut self, from: &str, to: &str) -> SftpResult<Answer> {
+    /// Gives an old file its name again.
+    ///
+    /// # Errors
+    /// A message that says where the old file is.
+    pub fn put_back(&mut self, aside: &str, to: &str) -> SftpResult<()> {
+        if self.rename_to_free(aside, to).is_ok() {
+            return Ok(());
+        }
+        // Another prime may have put its program there meanwhile.
+        Err(match self.attributes(to) {
+            Ok(None) => format!("the old file is now {aside}: rename it there to {to}"),
+            _ => format!("the old file is now {aside}; look there whether {to} exists, too"),
+        })
+    }
+
+    /// Gives a file another name, which must be free.
+    pub fn rename_to_free(&mut self, from: &str, to: &str) -> SftpResult<()> {
+        let renamed = self.call_rename(from, to)?;
+        self.done(to, renamed)
+    }
+
+    /// SSH_FXP_RENAME.
+    fn call_rename(&mut self, from: &str, to: &str) -> SftpResult<Answer> {
         self.call(18, &[Field::Text(from), Field::Text(to)])
     }
 

@@ -10,8 +10,8 @@ pub use super::end_run_windows::{AnnouncedAgent, announce};
 
 use super::answer::HostAnswer;
 use super::install::answer_in;
-use super::remote::{self, CommandOutput, Input, RemoteCommand, RemoteError};
-use super::scripts::{END_RUN, script_input};
+use super::remote::{self, Awaited, CommandOutput, Input, RemoteCommand, RemoteError};
+use super::scripts::{END_RUN, both_forms};
 use super::slurm_jobs;
 use super::system::{self, Asked};
 use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel};
@@ -179,23 +179,20 @@ fn over_ssh(
         false => (place.path.as_str(), "users"),
     };
     let limit = (CLEAN_UP_MAX + CONNECT_MAX).min(limits.total);
-    let failed = |why| match why {
-        RemoteError::Failed(why) => why,
-        RemoteError::Stopped => "stopped on request".into(),
-    };
     let on_windows = |system: &Platform| {
         let there = WindowsProgram::of(host, &build_dir(own_build(), system))?;
-        let line = there.command_line(["agent", "--end-run", tag.as_str()]);
+        let line = there.checked_line(["agent", "--end-run", tag.as_str()]);
         let call = RemoteCommand {
             client,
             host,
             remote: Remote::Command(line),
             program: there.shown.clone(),
             input: Input::Nothing,
+            awaited: Awaited::Shell,
             limit,
             limits,
         };
-        let reply = remote::run(&call, &|_| {}).map_err(failed)?;
+        let reply = remote::run(&call, &|_| {}).map_err(RemoteError::text)?;
         match report_in(&reply.output, tag) {
             Some(report) => Ok(report.verdict()),
             None => Err(reply
@@ -206,9 +203,17 @@ fn over_ssh(
     if has_windows_path(host) {
         return on_windows(&system::find(client, host)?);
     }
-    let script = script_input(END_RUN, &[front, &quote(tag.as_str()), owner]);
-    let asked = system::ask_and_run(client, host, script, &place.shown, limit, limits);
-    let reply = match asked.map_err(failed)? {
+    let name = quote(tag.as_str());
+    let asked = system::ask_and_run(
+        client,
+        host,
+        both_forms(END_RUN, &[front, &name, owner]),
+        &place.shown,
+        limit,
+        limits,
+        &|output| report_in(output, tag).is_some() || HostAnswer::find(output).is_some(),
+    );
+    let reply = match asked.map_err(RemoteError::text)? {
         Asked::Windows(system) => return on_windows(&system),
         Asked::Other(reply) => reply,
     };

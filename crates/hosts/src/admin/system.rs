@@ -3,10 +3,11 @@
 //! them, so that a host of which nothing is known is not changed by it.
 
 use super::HostLimits;
-use super::remote::{self, CommandOutput, Input, RemoteCommand, RemoteError};
+use super::remote::{self, Awaited, CommandOutput, Input, RemoteCommand, RemoteError};
 use crate::launch::ssh::{Remote, SshClient, destination};
 use crate::programs::SystemName;
 use filermark_model::launch::HostPlan;
+use filermark_model::text::sanitize;
 use filermark_system::Platform;
 use std::time::Duration;
 
@@ -30,7 +31,17 @@ pub(super) enum Asked {
     Other(CommandOutput),
 }
 
-/// Asks a host for its system; a POSIX shell there also runs a script, in the same connection.
+/// A script in the two forms in which a shell takes it (module `scripts`).
+pub(super) struct ScriptText {
+    /// For the standard input.
+    pub input: String,
+    /// A command line.
+    pub line: String,
+}
+
+/// Asks a host for its system; a POSIX shell there also runs a script, in the same connection. A
+/// login script may read the standard input, so that the script is not run, or only a part of it
+/// arrives: a POSIX system without a complete answer gets the script again, on the command line.
 /// `program`: its name in messages.
 ///
 /// # Errors
@@ -38,24 +49,31 @@ pub(super) enum Asked {
 pub(super) fn ask_and_run(
     client: &SshClient,
     host: &HostPlan,
-    script: String,
+    script: ScriptText,
     program: &str,
     limit: Duration,
     limits: &HostLimits,
+    is_complete: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Asked, RemoteError> {
-    let call = RemoteCommand {
+    let call = |line: String, input| RemoteCommand {
         client,
         host,
-        remote: Remote::Command(format!("{ASK}; {RUN}")),
+        remote: Remote::Command(line),
         program: program.to_owned(),
-        input: Input::Text(script),
+        input,
+        awaited: Awaited::Shell,
         limit,
         limits,
     };
-    let reply = remote::run(&call, &|_| {})?;
+    let input = Input::Text(script.input);
+    let reply = remote::run(&call(format!("{ASK}; {RUN}"), input), &|_| {})?;
     match answer_in(&String::from_utf8_lossy(&reply.output)) {
         Some(Ok(system)) if SystemName::of(&system).is_windows() => Ok(Asked::Windows(system)),
         Some(Err(why)) => Err(RemoteError::Failed(why.to_owned())),
+        Some(Ok(_)) if !is_complete(&reply.output) => {
+            let call = call(script.line, Input::Nothing);
+            remote::run(&call, &|_| {}).map(Asked::Other)
+        }
         Some(Ok(_)) | None => Ok(Asked::Other(reply)),
     }
 }
@@ -67,8 +85,7 @@ pub(super) fn ask_and_run(
 pub(crate) fn find(client: &SshClient, host: &HostPlan) -> Result<Platform, String> {
     match ask(client, host, &HostLimits::default()) {
         Ok(found) => Ok(found),
-        Err(RemoteError::Failed(why)) => Err(why),
-        Err(RemoteError::Stopped) => Err("stopped on request".into()),
+        Err(why) => Err(why.text()),
     }
 }
 
@@ -84,6 +101,7 @@ pub(super) fn ask(
         remote: Remote::Command(ASK.to_owned()),
         program: "the shell".into(),
         input: Input::Nothing,
+        awaited: Awaited::Shell,
         limit: limits.inspect.min(limits.total),
         limits,
     };
@@ -99,6 +117,22 @@ pub(super) fn ask(
             )
         }))),
     }
+}
+
+/// The beginning of the output without the answer, for a message; `None`: there is no other
+/// output.
+pub(super) fn output_excerpt(output: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(output);
+    let mut lines = text.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        if line == OF_UNAME {
+            // What `uname` prints.
+            lines.next();
+        } else if !line.is_empty() && !line.starts_with(OF_WINDOWS) {
+            return Some(sanitize(line, 120).trim().to_owned());
+        }
+    }
+    None
 }
 
 /// The answer in the output; `None`: there is none.
@@ -140,7 +174,7 @@ fn answer_in(text: &str) -> Option<Result<Platform, &'static str>> {
 }
 
 fn platform(os: &str, processor: &str) -> Platform {
-    let short = |word: &str| filermark_model::text::sanitize(word, 32);
+    let short = |word: &str| sanitize(word, 32);
     let os = if os == "Windows_NT" { "Windows" } else { os };
     Platform {
         os: short(os),
@@ -183,6 +217,21 @@ mod tests {
         ] {
             assert_eq!(answer_in(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn an_excerpt_has_no_line_of_the_question() {
+        let asked =
+            "filermark-system %OS% %PROCESSOR_ARCHITECTURE%\nfilermark-uname\nLinux x86_64\n";
+        assert_eq!(output_excerpt(asked.as_bytes()), None);
+        let text = format!("{asked} \n\x1b[31mThis account\nis");
+        assert_eq!(
+            output_excerpt(text.as_bytes()),
+            Some("\u{fffd}[31mThis account".into())
+        );
+        let text = "Welcome\nfilermark-uname\nLinux x86_64\n";
+        assert_eq!(output_excerpt(text.as_bytes()), Some("Welcome".into()));
+        assert_eq!(output_excerpt(b" \n"), None);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub fn explain(target: &SshTarget, output: &ProcessOutput) -> Option<String> {
             .cloned(),
         Some(ProcessExit::Code(0)) => None,
         Some(ProcessExit::Code(SSH_FAILED)) => Some(match last_lines(output, 3) {
-            Some(message) => format!("ssh failed: {message}; try `ssh {} true`", target.host),
+            Some(message) => format!("ssh failed: {message}; try `ssh {} exit`", target.host),
             None => format!(
                 "ssh ended with exit code 255 and no message: the connection was lost, or the program there was killed; see the system log of {}",
                 target.host
@@ -165,7 +165,7 @@ const KNOWN_MESSAGES: &[(&str, ExplainLine)] = &[
     }),
     ("kex_exchange_identification", |w, _, _| {
         format!(
-            "{0} closed the connection before sshd identified itself: too many connections at once (MaxStartups), an address that it rejects, or no sshd at that port; try `ssh {0} true`",
+            "{0} closed the connection before sshd identified itself: too many connections at once (MaxStartups), an address that it rejects, or no sshd at that port; try `ssh {0} exit`",
             w.host
         )
     }),

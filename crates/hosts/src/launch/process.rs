@@ -1,9 +1,11 @@
 //! Agents and SSH clients as child processes.
 //!
 //! A process leads its own process group: Ctrl-C at the terminal does not reach it, and its
-//! children end with it. When the prime dies, its input ends, and so does it. Its standard streams carry the protocol; its stderr goes to the log
-//! line by line, and the last lines are kept to explain why a link ended. Their meaning is not
-//! known here: an [`ExplainExit`] explains them.
+//! children end with it. When the prime dies, its input ends, and so does it; a process without
+//! an input is ended with the prime where the system can do that ([`Lifetime`]). Its standard
+//! streams carry the protocol; its stderr goes to the log line by line, and the last lines are
+//! kept to explain why a link ended. Their meaning is not known here: an [`ExplainExit`] explains
+//! them.
 
 use super::tag::RunTag;
 use filermark_link::build::own_executable;
@@ -58,6 +60,15 @@ pub struct ProcessOutput {
 /// Makes one line of it; `None`: nothing to explain.
 pub type ExplainExit = Box<dyn Fn(&ProcessOutput) -> Option<String> + Send>;
 
+/// What ends a process if the prime dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// The end of its input: it may have work to do then.
+    UntilEndOfInput,
+    /// The system ([`child::spawn_in_own_group`]): its input is empty, and so has ended before.
+    OfThisProcess,
+}
+
 /// A process that was started.
 pub struct ChildProcess {
     child: Child,
@@ -78,13 +89,17 @@ impl ChildProcess {
     pub fn start(
         host: &str,
         command: &mut Command,
+        lifetime: Lifetime,
         explain: ExplainExit,
     ) -> io::Result<(ChildStdin, ChildStdout, Self)> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = child::spawn_until_end_of_input(command)?;
+        let mut child = match lifetime {
+            Lifetime::UntilEndOfInput => child::spawn_until_end_of_input(command)?,
+            Lifetime::OfThisProcess => child::spawn_in_own_group(command)?,
+        };
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let lines = Arc::new(Mutex::new(VecDeque::new()));
         let (end, stderr_ends) = channel();
@@ -273,8 +288,9 @@ impl Launcher for LocalLauncher {
             command.env("RUST_LOG", log);
         }
         let explain: ExplainExit = Box::new(explain_agent);
+        let lifetime = Lifetime::UntilEndOfInput;
         let (to_agent, from_agent, mut handle) =
-            ChildProcess::start(&host.client, &mut command, explain).map_err(|e| {
+            ChildProcess::start(&host.client, &mut command, lifetime, explain).map_err(|e| {
                 let program = self.program.display();
                 format!("the agent {program} cannot be started: {e}")
             })?;

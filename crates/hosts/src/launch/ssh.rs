@@ -6,7 +6,7 @@
 //! the host is quoted.
 
 use super::explain::{SshTarget, explain, no_client};
-use super::process::{ChildProcess, ExplainExit};
+use super::process::{ChildProcess, ExplainExit, Lifetime};
 use super::tag::RunTag;
 use super::windows::WindowsProgram;
 use crate::admin::system;
@@ -141,6 +141,7 @@ impl SshClient {
         &self,
         host: &HostPlan,
         remote: &Remote,
+        lifetime: Lifetime,
         program: String,
     ) -> Result<(ChildStdin, ChildStdout, ChildProcess), String> {
         let mut command = match remote {
@@ -152,7 +153,7 @@ impl SshClient {
             program,
         };
         let explain: ExplainExit = Box::new(move |output| explain(&target, output));
-        ChildProcess::start(&host.client, &mut command, explain)
+        ChildProcess::start(&host.client, &mut command, lifetime, explain)
             .map_err(|e: io::Error| no_client(self.command_line().0, &e))
     }
 }
@@ -301,7 +302,8 @@ impl Launcher for SshLauncher {
     fn launch(&self, _client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let (line, shown) = self.start_on(host)?;
         let remote = Remote::Command(line);
-        let (to_agent, from_agent, handle) = self.client.start(host, &remote, shown)?;
+        let lifetime = Lifetime::UntilEndOfInput;
+        let (to_agent, from_agent, handle) = self.client.start(host, &remote, lifetime, shown)?;
         Ok(LaunchedAgent {
             from_agent: Box::new(from_agent),
             to_agent: Box::new(to_agent),

@@ -102,10 +102,15 @@ impl WindowsProgram {
         line
     }
 
-    /// The command line that starts an agent. A program at EXEC_PATH is started only if it is
-    /// Filermark: findstr searches its file, and does not read the standard input.
+    /// The command line that starts an agent.
     pub fn start_line(&self, tag: &RunTag) -> String {
-        let line = self.command_line(tag.agent_args());
+        self.checked_line(tag.agent_args())
+    }
+
+    /// [`Self::command_line`], but a program at EXEC_PATH is started only if it is Filermark:
+    /// findstr searches its file, and does not read the standard input.
+    pub fn checked_line<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> String {
+        let line = self.command_line(args);
         if self.is_default_path {
             return line;
         }
@@ -182,6 +187,10 @@ mod tests {
                  {path} agent --stdio --run mine"
             )
         );
+        let ends = at(Some(path.trim_matches('"'))).unwrap();
+        let ends = ends.checked_line(["agent", "--end-run", "mine"]);
+        let (check, _) = given.split_once(" agent ").unwrap();
+        assert_eq!(ends, format!("{check} agent --end-run mine"));
         // cmd.exe takes 8191 characters, findstr a text of 254.
         assert!(MARK.len() < 254 && !MARK.contains(['"', '%', '\\']));
     }

@@ -29,10 +29,16 @@ fn head(system: &str) -> Vec<u8> {
     head
 }
 
-/// Writes a program for a system, of a build.
-pub(crate) fn write_program(path: &Path, system: &str, build: &str) {
+/// Writes a file with the head and the mark of a program for a system, of a build. It cannot be
+/// executed.
+pub(crate) fn write_program_file(path: &Path, system: &str, build: &str) {
+    write_of_profile(path, system, build, "release");
+}
+
+fn write_of_profile(path: &Path, system: &str, build: &str, profile: &str) {
     let mut bytes = head(system);
-    let mark = format!("\n# {MARK}\n{BUILD_MARK}{build}; 0.2.0; {system}; abc123;\n");
+    let mark =
+        format!("\n# {MARK}\n{BUILD_MARK}{build}; 0.2.0; {system}; abc123;profile={profile};\n");
     bytes.extend_from_slice(mark.as_bytes());
     std::fs::write(path, bytes).unwrap();
 }
@@ -46,7 +52,7 @@ fn platform(os: &str, processor: &str) -> Platform {
 
 fn programs(dir: &Path) -> Programs {
     let path = dir.join("own");
-    write_program(&path, "linux-x86_64", BUILD);
+    write_program_file(&path, "linux-x86_64", BUILD);
     Programs::new(Program::read(path).unwrap(), Some(dir))
 }
 
@@ -114,7 +120,7 @@ fn the_right_program_is_found_and_others_are_refused_with_the_reason() {
     assert!(why.contains("filermark-linux-aarch64 is missing"), "{why}");
 
     let refused = |system: &str, build: &str| {
-        write_program(
+        write_program_file(
             &dir.path().join("filermark-windows-x86_64.exe"),
             system,
             build,
@@ -150,10 +156,26 @@ fn the_right_program_is_found_and_others_are_refused_with_the_reason() {
 }
 
 #[test]
+fn a_program_of_another_profile_is_refused_with_both_profiles() {
+    let dir = tempfile::tempdir().unwrap();
+    let programs = programs(dir.path());
+    let path = dir.path().join("filermark-linux-aarch64");
+    write_of_profile(&path, "linux-aarch64", "fedcba9876543210", "debug");
+    let why = programs.of(&platform("Linux", "aarch64")).unwrap_err();
+    for part in [
+        "profile debug",
+        "profile release",
+        "use programs of one profile (--release) for all",
+    ] {
+        assert!(why.contains(part), "{part}: {why}");
+    }
+}
+
+#[test]
 fn without_a_directory_only_hosts_like_this_one_have_a_program() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("own");
-    write_program(&path, "linux-x86_64", BUILD);
+    write_program_file(&path, "linux-x86_64", BUILD);
     let programs = Programs::new(Program::read(path).unwrap(), None);
     assert!(programs.of(&filermark_system::platform()).is_ok());
     let why = programs.of(&platform("Linux", "riscv64")).unwrap_err();

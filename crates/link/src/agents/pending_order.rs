@@ -2,6 +2,7 @@
 //! first error.
 
 use super::types::OrderError;
+use crate::build_mark::profile_advice;
 use crate::message::{Hello, PROTOCOL, Report};
 use filermark_model::Nanos;
 use filermark_model::launch::OnLost;
@@ -57,19 +58,30 @@ impl PendingOrder {
     }
 }
 
-/// Whether an agent's program is made from other sources than this one; the difference, and the
-/// command that fixes it.
+/// Whether an agent's program is another build than this one; the difference, and what to do.
 pub(super) fn differs(own: &Hello, other: &Hello) -> Option<String> {
-    let shown = |h: &Hello| match (h.build.is_empty(), h.commit.is_empty()) {
-        (true, _) => format!("{} (build unknown)", h.version),
-        (false, true) => format!("{} (build {})", h.version, h.build),
-        (false, false) => format!("{} (build {}, commit {})", h.version, h.build, h.commit),
+    let shown = |h: &Hello| {
+        let mut text = match h.build.is_empty() {
+            true => return format!("{} (build unknown)", h.version),
+            false => format!("{} (build {}", h.version, h.build),
+        };
+        for (name, value) in [("commit", &h.commit), ("profile", &h.profile)] {
+            if !value.is_empty() {
+                text.push_str(&format!(", {name} {value}"));
+            }
+        }
+        text + ")"
     };
     if other.protocol == PROTOCOL && other.version == own.version && other.build == own.build {
         return None;
     }
+    fn of(h: &Hello) -> [&str; 3] {
+        [&h.version, &h.commit, &h.profile]
+    }
+    let advice = profile_advice(of(own), of(other))
+        .unwrap_or("install the same version there with `filermark install`");
     Some(format!(
-        "it runs filermark {}, protocol {}; this is {}, protocol {PROTOCOL}: install the same version there with `filermark install`",
+        "it runs filermark {}, protocol {}; this is {}, protocol {PROTOCOL}: {advice}",
         shown(other),
         other.protocol,
         shown(own),
@@ -100,4 +112,50 @@ pub(super) fn is_event(report: &Report) -> bool {
             | Report::Heartbeat(_)
             | Report::Waiting { .. }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::own_hello;
+
+    fn hello(build: &str, commit: &str, profile: &str) -> Hello {
+        Hello {
+            build: build.into(),
+            commit: commit.into(),
+            profile: profile.into(),
+            ..own_hello()
+        }
+    }
+
+    #[test]
+    fn builds_that_differ_by_the_profile_alone_get_that_advice() {
+        let own = hello("0123", "34ae", "release");
+        assert_eq!(differs(&own, &own), None);
+        let why = differs(&own, &hello("4567", "34ae", "debug")).unwrap();
+        for part in [
+            "(build 4567, commit 34ae, profile debug)",
+            "(build 0123, commit 34ae, profile release)",
+            "use programs of one profile (--release) for all",
+        ] {
+            assert!(why.contains(part), "{part}: {why}");
+        }
+        for other in [
+            hello("4567", "ffff", "debug"),
+            hello("4567", "34ae", "release"),
+            hello("4567", "34ae", ""),
+            hello("", "", ""),
+        ] {
+            let why = differs(&own, &other).unwrap();
+            assert!(why.contains("`filermark install`"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_hello_without_a_profile_is_read() {
+        let mut json = serde_json::to_value(hello("0123", "34ae", "release")).unwrap();
+        json.as_object_mut().unwrap().remove("profile");
+        let read: Hello = serde_json::from_value(json).unwrap();
+        assert_eq!(read, hello("0123", "34ae", ""));
+    }
 }

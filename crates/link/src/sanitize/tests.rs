@@ -89,6 +89,7 @@ fn all_with_words() -> Vec<Report> {
             version: unsafe_text(),
             build: unsafe_text(),
             commit: unsafe_text(),
+            profile: unsafe_text(),
             host: unsafe_text(),
             key: unsafe_text(),
         }),

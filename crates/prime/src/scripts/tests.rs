@@ -1,5 +1,5 @@
 //! Scripts that work, and scripts that fail.
-#![cfg(unix)] // The programs are shell scripts.
+#![cfg(target_os = "linux")] // The programs are shell scripts, which the test bed writes.
 
 use super::{MonitorFiles, PhaseEvent, Script, ScriptCall, Scripts};
 use filermark_engine::driver::StopFlag;

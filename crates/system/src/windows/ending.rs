@@ -248,9 +248,14 @@ mod tests {
         let own = std::process::id();
         // Of the administrators, and all users may use it.
         let sddl = "O:BAD:P(A;;GA;;;WD)";
-        let Ok(_event) = create_event_of(own, "test-e", sddl) else {
-            eprintln!("skipped: this user may not create events of others");
-            return;
+        let _event = match create_event_of(own, "test-e", sddl) {
+            Ok(event) => event,
+            Err(why) => {
+                let is_required = std::env::var("FILERMARK_TESTBED").is_ok_and(|p| p == "require");
+                assert!(!is_required, "the test is required here: {why}");
+                eprintln!("SKIPPED: this user may not create events of others: {why}");
+                return;
+            }
         };
         assert!(open(own, "test-e").is_none());
     }

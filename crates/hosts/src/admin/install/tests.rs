@@ -4,7 +4,7 @@
 use super::super::fake::{FakeHosts, files_below, write_executable};
 use super::*;
 use crate::programs::SystemName;
-use crate::programs::tests::write_program;
+use crate::programs::tests::write_program_file;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -109,7 +109,7 @@ fn mixed_programs(hosts: &FakeHosts) -> (LaunchPlan, Programs) {
     fs::create_dir(&dir).unwrap();
     let own = SystemName::of(&filermark_system::platform());
     for (system, end) in [(own.to_string(), ""), ("windows-x86_64".into(), ".exe")] {
-        write_program(
+        write_program_file(
             &dir.join(format!("filermark-{system}{end}")),
             &system,
             BUILD,
@@ -151,7 +151,7 @@ fn a_host_with_windows_gets_its_program_and_starts_it() {
 
     // Another program of the same name is replaced only if it is Filermark.
     let path = hosts.home("win").join(ON_WINDOWS);
-    write_program(&path, "windows-x86_64", "fedcba9876543210");
+    write_program_file(&path, "windows-x86_64", "fedcba9876543210");
     assert_eq!(install_mixed(&plan, &programs).0.state, HostState::Done);
     fs::write(&path, "netmist").unwrap();
     refused(
@@ -184,7 +184,7 @@ fn old_builds_on_windows_are_removed() {
         let dir = cache.join(format!("{n:016x}-windows-x86_64"));
         fs::create_dir_all(&dir).unwrap();
         let system = "windows-x86_64";
-        write_program(&dir.join("filermark.exe"), system, &format!("{n:016x}"));
+        write_program_file(&dir.join("filermark.exe"), system, &format!("{n:016x}"));
         set_age(&dir, n);
     }
     let (outcome, _) = install_mixed(&plan, &programs);
@@ -212,7 +212,7 @@ fn directories_on_windows_with_other_files_are_left_alone() {
         let dir = cache.join(format!("{n:016x}-windows-x86_64"));
         fs::create_dir_all(&dir).unwrap();
         let program = dir.join("filermark.exe");
-        write_program(&program, "windows-x86_64", BUILD);
+        write_program_file(&program, "windows-x86_64", BUILD);
         match n {
             0 => fs::write(&program, "a program of the user").unwrap(),
             1 => fs::write(dir.join("notes.txt"), "of the user").unwrap(),
@@ -255,12 +255,90 @@ fn a_silent_server_on_windows_is_not_awaited_for_long() {
         ..HostLimits::default()
     };
     let (outcomes, _) = install_programs(&plan, &programs, &limits, true, &mut |_, _| {});
-    refused(&outcomes[0], &["no answer within 0.3 s"]);
-    // A program that does not end when it is run once.
-    fs::remove_file(hosts.path("win.sftp")).unwrap();
-    hosts.meanwhile("win", "exec sleep 600");
+    refused(
+        &outcomes[0],
+        &["SFTP server does not answer within 0.3 s", "`sftp win`"],
+    );
+    assert!(!outcomes[0].detail.contains("may be left"));
+}
+
+#[test]
+fn a_program_on_windows_that_does_not_end_is_not_awaited_for_long() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let (plan, programs) = mixed_programs(&hosts);
+    hosts.meanwhile("win", "echo >\"$D/started\"; exec sleep 600");
+    // On a busy host the program may not be started within the first limits.
+    for limit_s in [1, 4, 16, 64] {
+        let limits = HostLimits {
+            first_start: Duration::from_secs(limit_s),
+            ..HostLimits::default()
+        };
+        let (outcomes, _) = install_programs(&plan, &programs, &limits, true, &mut |_, _| {});
+        let within = format!("did not end within {limit_s} s");
+        refused(&outcomes[0], &[&within, "virus scanner", "EXEC_PATH"]);
+        assert_eq!(files_below(&hosts.home("win")), [""; 0]);
+        if hosts.path("started").exists() {
+            return;
+        }
+    }
+    panic!("the program was not started");
+}
+
+#[test]
+fn a_temporary_file_that_stays_on_windows_is_named() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let (plan, programs) = mixed_programs(&hosts);
+    fs::write(hosts.path("win.blocked"), "").unwrap();
+    // The third dialogue is to remove it.
+    fail_dialogues(&hosts, 3);
+    let (outcome, _) = install_mixed(&plan, &programs);
+    refused(
+        &outcome,
+        &["does not run there", "may be left there: remove it"],
+    );
+    let [left] = &*files_below(&hosts.home("win")) else {
+        panic!("one file");
+    };
+    assert!(outcome.detail.contains(left.as_str()), "{outcome:?}");
+}
+
+/// From this one on, dialogues with the SFTP server of a host with Windows fail.
+fn fail_dialogues(hosts: &FakeHosts, from: u32) {
+    let text = format!(
+        "echo >>\"$D/dialogues\"; if [ $(wc -l <\"$D/dialogues\") -ge {from} ]; then exit 1; fi"
+    );
+    hosts.script("win.sftp", &text);
+}
+
+#[test]
+fn a_program_is_installed_on_windows_also_if_old_builds_cannot_be_removed() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let (plan, programs) = mixed_programs(&hosts);
+    // Look, write, place; the fourth dialogue is to remove old builds.
+    fail_dialogues(&hosts, 4);
+    let (outcome, _) = install_mixed(&plan, &programs);
+    assert_eq!(outcome.state, HostState::Done, "{outcome:?}");
+    assert_eq!(files_below(&hosts.home("win")), [ON_WINDOWS]);
+    let dialogues = fs::read_to_string(hosts.path("dialogues")).unwrap();
+    assert_eq!(dialogues.lines().count(), 4);
+}
+
+#[test]
+fn a_login_script_that_reads_its_input_prevents_nothing() {
+    let hosts = FakeHosts::new(&["one"]);
+    hosts.rc("one", "cat >/dev/null 2>&1");
+    let limits = HostLimits::default();
+    let programs = Programs::new(hosts.program(), None);
+    let plan = hosts.plan(&["one"]);
+    // The check; `install` itself sends the program by the standard input.
+    fs::create_dir_all(hosts.installed("one").parent().unwrap()).unwrap();
+    fs::copy(hosts.path("filermark"), hosts.installed("one")).unwrap();
     let (outcomes, _) = install_programs(&plan, &programs, &limits, true, &mut |_, _| {});
-    refused(&outcomes[0], &["no answer within 0.3 s"]);
+    assert_eq!(outcomes[0].state, HostState::Nothing, "{outcomes:?}");
+    assert_eq!(hosts.calls().len(), 2, "the script was repeated");
 }
 
 #[test]
@@ -512,7 +590,7 @@ fn hanging_hosts_time_out_and_stop_ends_the_wait() {
     let began = Instant::now();
     let plan = hosts.plan(&["look"]);
     let outcome = install_program(&plan, &hosts.program(), &limits, &mut |_, _| {}).remove(0);
-    refused(&outcome, &["no answer within 0.3 s", "`ssh look true`"]);
+    refused(&outcome, &["no answer within 0.3 s", "`ssh look exit`"]);
     fake_tool(&hosts, "send", "cat", "sleep 600");
     let limits = HostLimits {
         inspect: Duration::from_secs(30),

@@ -13,6 +13,13 @@ struct State {
     no_posix_rename: bool,
     damages: bool,
     refused_renames: Vec<String>,
+    refused_reads: Vec<String>,
+    refused_writes: Vec<String>,
+    refused_removals: Vec<String>,
+    /// Files that are open.
+    open_count: usize,
+    /// Requests to read.
+    reads_count: usize,
     /// What the client has not read yet.
     answers: VecDeque<u8>,
     /// The most bytes that it had for the client at one time.
@@ -58,6 +65,28 @@ impl FakeServer {
     /// The most bytes of answers that were on their way at one time.
     pub fn answers_len_max(&self) -> usize {
         self.0.borrow().answers_len_max
+    }
+
+    pub fn refuse_reads_of(&self, path: &str) {
+        self.0.borrow_mut().refused_reads.push(path.into());
+    }
+
+    pub fn refuse_writes_of(&self, path: &str) {
+        self.0.borrow_mut().refused_writes.push(path.into());
+    }
+
+    pub fn refuse_removal_of(&self, path: &str) {
+        self.0.borrow_mut().refused_removals.push(path.into());
+    }
+
+    /// How many files were opened and not closed.
+    pub fn open_count(&self) -> usize {
+        self.0.borrow().open_count
+    }
+
+    /// How many pieces of files the client asked for.
+    pub fn reads_count(&self) -> usize {
+        self.0.borrow().reads_count
     }
 
     pub fn refuse_rename_of(&self, path: &str) {
@@ -108,12 +137,22 @@ impl State {
                     self.files.insert(name.clone(), Vec::new());
                 }
                 match self.files.contains_key(&name) {
-                    true => self.answer(102, &[Field::Number(id), Field::Text(&name)]),
+                    true => {
+                        self.open_count += 1;
+                        self.answer(102, &[Field::Number(id), Field::Text(&name)]);
+                    }
                     false => self.status(id, 2),
                 }
             }
-            4 => self.status(id, 0),
+            4 => {
+                self.open_count -= 1;
+                self.status(id, 0);
+            }
+            5 if self.refused_reads.contains(&name) => self.status(id, 4),
+            6 if self.refused_writes.contains(&name) => self.status(id, 4),
+            13 if self.refused_removals.contains(&name) => self.status(id, 4),
             5 => {
+                self.reads_count += 1;
                 let (at, len) = (fields.long()? as usize, fields.number()? as usize);
                 let all = self.files.get(&name).cloned().unwrap_or_default();
                 let rest = all.get(at..).unwrap_or_default();

@@ -69,7 +69,11 @@ fn a_rename_replaces_with_and_without_the_extension() {
             server.put(name, text.as_bytes());
         }
         let mut sftp = server.connect();
-        sftp.rename("new", "to", "aside").unwrap();
+        let is_aside = sftp.rename("new", "to", "aside").unwrap();
+        assert_eq!(is_aside, !has_extension);
+        if is_aside {
+            sftp.remove("aside").unwrap();
+        }
         assert_eq!(server.files(), [("to".into(), b"new".to_vec())]);
         // Without an old file, too.
         server.put("new", b"newer");
@@ -101,4 +105,22 @@ fn a_rename_that_fails_leaves_the_old_file() {
     assert!(why.contains("aside"), "{why}");
     let names: Vec<String> = server.files().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["aside", "new"]);
+
+    // A file that is there is not to be replaced.
+    server.put("to", b"of another prime");
+    let why = sftp.put_back("aside", "to").unwrap_err();
+    assert!(why.contains("aside") && !why.contains("rename"), "{why}");
+}
+
+#[test]
+fn a_refused_write_is_reported_and_the_file_is_closed() {
+    let server = FakeServer::default();
+    server.refuse_writes_of("new");
+    let bytes = vec![7; 3 * WINDOW * CHUNK_LEN];
+    let mut sftp = server.connect();
+    let why = sftp.write_new("new", bytes.as_slice(), &|_| {});
+    assert!(why.unwrap_err().contains("made up"));
+    assert_eq!(server.open_count(), 0);
+    // The answers that were on their way are not taken for others.
+    assert!(sftp.attributes("new").unwrap().is_some());
 }

@@ -201,3 +201,46 @@ fn agents_on_windows_are_ended_by_the_program_there() {
     assert!(outcome.detail.contains("ended process 77"), "{outcome:?}");
     assert_eq!(hosts.redirected("win"), "", "for cmd.exe");
 }
+
+#[test]
+fn a_program_on_windows_that_is_not_filermark_is_not_started() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let dir = hosts.path("win/C:/tools");
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("netmist.exe"), "another program").unwrap();
+    let host = HostPlan {
+        program: Some(r"C:\tools\netmist.exe".into()),
+        ..hosts.host("win")
+    };
+    let outcome = one(&hosts, host.clone());
+    assert_eq!(hosts.foreign_starts("win"), "");
+    assert_eq!(outcome.state, HostState::Failed, "{outcome:?}");
+    assert!(outcome.detail.contains("is not Filermark"), "{outcome:?}");
+    // The program of the user is started if it is one.
+    std::fs::copy(hosts.path("filermark"), dir.join("netmist.exe")).unwrap();
+    assert_eq!(one(&hosts, host).state, HostState::Done);
+}
+
+#[test]
+fn a_login_script_that_reads_its_input_prevents_nothing() {
+    let hosts = FakeHosts::new(&["one", "two"]);
+    // All of it, and a part that leaves a syntax error.
+    for (name, script) in [("one", "cat >/dev/null"), ("two", "head -c 5 >/dev/null")] {
+        hosts.rc(name, script);
+        let outcome = one(&hosts, hosts.host(name));
+        assert_eq!(outcome.state, HostState::Nothing, "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_host_whose_shell_runs_no_script_gets_a_message_without_our_question() {
+    let hosts = FakeHosts::new(&["one"]);
+    let no_sh = "case $remote in *uname*) remote=${remote%; exec*}; esac; \
+                 case $remote in exec*) echo no shell here; exit 1; esac";
+    hosts.rc("one", no_sh);
+    let outcome = one(&hosts, hosts.host("one"));
+    assert_eq!(outcome.state, HostState::Failed, "{outcome:?}");
+    assert!(outcome.detail.contains("no shell here"), "{outcome:?}");
+    assert!(!outcome.detail.contains("filermark-system"), "{outcome:?}");
+}

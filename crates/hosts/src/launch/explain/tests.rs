@@ -213,7 +213,7 @@ fn a_missing_program_is_distinguished_from_one_that_does_not_run() {
 fn unknown_messages_are_passed_on() {
     has(
         &explained(255, "something new"),
-        &["ssh failed: something new", "`ssh nas7 true`"],
+        &["ssh failed: something new", "`ssh nas7 exit`"],
     );
     has(&explained(255, ""), &["exit code 255"]);
     has(

@@ -8,7 +8,8 @@ use std::io::Write;
 fn shell(script: &str) -> (ChildStdin, ChildStdout, ChildProcess) {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script]);
-    ChildProcess::start("host", &mut command, Box::new(explain_agent)).unwrap()
+    let lifetime = Lifetime::UntilEndOfInput;
+    ChildProcess::start("host", &mut command, lifetime, Box::new(explain_agent)).unwrap()
 }
 
 fn is_there(pid: &str) -> bool {

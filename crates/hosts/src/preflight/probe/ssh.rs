@@ -2,7 +2,7 @@
 //! user without prompts.
 
 use crate::admin::HostLimits;
-use crate::admin::remote::{self, RemoteError};
+use crate::admin::remote;
 use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{SshClient, bare};
 use filermark_engine::driver::StopFlag;
@@ -60,8 +60,7 @@ pub(in crate::preflight) fn answer(
         Ok(reply) => Err(reply
             .meaning
             .unwrap_or_else(|| format!("ssh ended with {:?} and no message", reply.exit))),
-        Err(RemoteError::Failed(why)) => Err(why),
-        Err(RemoteError::Stopped) => Err("stopped on request".into()),
+        Err(why) => Err(why.text()),
     }
 }
 
