@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_linux_tells_is_not_shown_of_other_systems() {
+    fn what_only_linux_reports_is_not_shown_of_other_systems() {
         let mut host = Environment {
             kernel: "Linux 6.1".into(),
             ..Environment::default()

@@ -53,7 +53,7 @@ impl Target {
                 _ => usage(format!("{}:// is not known; {FORMS}", quoted(scheme))),
             };
         }
-        if text.starts_with(r"\\") || (text.starts_with("//") && !is_directory) {
+        if text.starts_with(r"\\") || (text.starts_with("//") && (cfg!(windows) || !is_directory)) {
             return Ok(Self::Smb {
                 share: text.to_owned(),
                 user: None,

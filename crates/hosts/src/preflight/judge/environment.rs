@@ -166,7 +166,7 @@ mod tests {
     use filermark_link::facts::{BusyProcess, ServerInfo, ServiceInfo};
 
     #[test]
-    fn a_system_without_those_files_is_not_said_to_be_in_order() {
+    fn a_system_without_those_files_is_not_reported_as_in_order() {
         let mut made = HealthyClient::new();
         let names = |made: &HealthyClient| {
             let checks = of_kernel(&made.client());
