@@ -170,7 +170,7 @@ mod tests {
         let mut made = HealthyClient::new();
         let names = |made: &HealthyClient| {
             let checks = of_kernel(&made.client());
-            checks.into_iter().map(|c| c.name).collect::<Vec<_>>()
+            checks.into_iter().map(|c| c.what).collect::<Vec<_>>()
         };
         assert_eq!(names(&made), ["cpu", "machine", "firewall", "load"]);
         made.facts.environment.kernel = "Windows 10.0.19041".into();
