@@ -72,7 +72,7 @@ fn name_of(device: &str, host: &str, found: &ClaimReport) -> String {
 
 /// Distinguishes hosts with the same name: copies of one virtual machine.
 fn boot_id() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let id = filermark_system::read_proc("/proc/sys/kernel/random/boot_id");
     id.map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
 

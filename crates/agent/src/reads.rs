@@ -161,7 +161,7 @@ fn between(first: &FetchedBytes, last: &FetchedBytes) -> Result<u64, &'static st
 /// Identifies the kernel that counts: agents on one host share it, in containers too. If it has
 /// no identifier, the client's name is used.
 fn kernel_id(client: &str) -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let id = filermark_system::read_proc("/proc/sys/kernel/random/boot_id");
     id.map_or_else(|_| client.to_owned(), |id| id.trim().to_owned())
 }
 

@@ -69,10 +69,25 @@ pub fn print_bytes(bytes: &[u8]) {
 /// The first failure of standard output.
 static FAILURE: OnceLock<String> = OnceLock::new();
 
+/// The errors of Windows for a pipe whose reader is gone: ERROR_BROKEN_PIPE, ERROR_NO_DATA,
+/// ERROR_PIPE_NOT_CONNECTED (MS-ERREF 2.2). The standard library maps only some of them.
+const CLOSED_PIPE_OF_WINDOWS: [i32; 3] = [109, 232, 233];
+
+/// Whether a write failed because the reader has closed the pipe.
+pub fn is_closed_pipe(error: &std::io::Error) -> bool {
+    let is_windows = cfg!(windows);
+    error.kind() == ErrorKind::BrokenPipe
+        || is_windows && error.raw_os_error().is_some_and(is_closed_of_windows)
+}
+
+fn is_closed_of_windows(code: i32) -> bool {
+    CLOSED_PIPE_OF_WINDOWS.contains(&code)
+}
+
 /// Remembers the result of a write to standard output, as [`print()`] does.
 pub fn remember(result: std::io::Result<()>) {
     match result {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+        Err(e) if !is_closed_pipe(&e) => {
             let _ = FAILURE.set(format!("standard output cannot be written: {e}"));
         }
         _ => {}
@@ -88,5 +103,23 @@ pub fn ended(ended: CommandResult) -> CommandResult {
     match (ended, FAILURE.get()) {
         (Ok(_), Some(why)) if !interrupt::wished() => Err(CommandError::Failed(why.clone())),
         (ended, _) => ended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_is_gone_is_recognized() {
+        assert!(is_closed_pipe(&ErrorKind::BrokenPipe.into()));
+        assert!(!is_closed_pipe(&ErrorKind::StorageFull.into()));
+        for code in [109, 232, 233] {
+            assert!(is_closed_of_windows(code));
+            let error = io::Error::from_raw_os_error(code);
+            assert_eq!(is_closed_pipe(&error), cfg!(windows), "{error}");
+        }
+        // ERROR_DISK_FULL.
+        assert!(!is_closed_of_windows(112));
     }
 }

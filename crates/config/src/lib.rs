@@ -48,6 +48,7 @@ mod text;
 mod trial;
 mod workload;
 
+pub use composite::mounts::is_drive_relative;
 pub use debug::{debug_filter, parse_debug};
 pub use error::{ConfigError, SourceLocation};
 pub use explain::{explain, explain_launch};

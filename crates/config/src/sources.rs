@@ -275,7 +275,7 @@ fn is_own_source(ip: IpAddr) -> bool {
 
 /// This host's memory, as Linux reports it; `None` elsewhere.
 fn mem_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let text = filermark_system::read_proc("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024)

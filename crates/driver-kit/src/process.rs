@@ -64,7 +64,7 @@ impl Process {
 
 /// The boot and the namespace of process numbers; empty if the system does not have them.
 fn system_name() -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let boot = filermark_system::read_proc("/proc/sys/kernel/random/boot_id");
     let space = std::fs::read_link("/proc/self/ns/pid");
     match (boot, space) {
         (Ok(boot), Ok(space)) => format!("{} {}", boot.trim(), space.display()),
@@ -74,7 +74,7 @@ fn system_name() -> String {
 
 /// When a process began, in ticks since the boot (proc_pid_stat(5), field 22).
 fn began(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = filermark_system::read_proc(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();
     // These states are those of a process that has ended.

@@ -105,6 +105,8 @@ fn kind_of(
     block: &dyn Fn() -> Option<block::Device>,
 ) -> Kind {
     match file_system {
+        // The counters are files of Linux's kernel.
+        _ if !cfg!(target_os = "linux") => Kind::Unknown,
         "nfs" | "nfs4" => Kind::Nfs(place.to_owned()),
         "cifs" | "smb3" => Kind::Cifs(source.to_owned()),
         "tmpfs" | "ramfs" => Kind::Memory,

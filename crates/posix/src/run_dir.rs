@@ -76,6 +76,7 @@ pub(crate) fn reach(mount: &MountPoint) -> Result<Dir, DriverError> {
         reason,
         advice: advice.to_owned(),
     };
+    let is_unc = mount.is_unc();
     let (answer, answered) = sync_channel(1);
     let path = PathBuf::from(&mount.path);
     let asking = move || {
@@ -89,7 +90,7 @@ pub(crate) fn reach(mount: &MountPoint) -> Result<Dir, DriverError> {
         .map_err(|e| error(e.to_string(), ""))?;
     match answered.recv_timeout(ANSWER_LIMIT) {
         Ok(Ok(dir)) => Ok(dir),
-        Ok(Err(e)) => Err(error(e.to_string(), reach_advice(e))),
+        Ok(Err(e)) => Err(error(e.to_string(), reach_advice(e, is_unc))),
         Err(RecvTimeoutError::Timeout) => Err(error(
             format!("it has not answered for {} s", ANSWER_LIMIT.as_secs()),
             "check that its server is up; a mount that hangs can be removed with umount -f or -l",
@@ -100,8 +101,12 @@ pub(crate) fn reach(mount: &MountPoint) -> Result<Dir, DriverError> {
     }
 }
 
-fn reach_advice(e: Errno) -> &'static str {
+fn reach_advice(e: Errno, is_unc: bool) -> &'static str {
     match e {
+        Errno::NOENT | Errno::ACCES | Errno::PERM | Errno::NOTCONN | Errno::NODEV if is_unc => {
+            "check the names of server and share, this user's rights on the share, and its password \
+             for the server (cmdkey /add:SERVER /user:NAME)"
+        }
         Errno::NOENT => {
             "check that the file system is mounted on this client, or make the directory"
         }

@@ -111,7 +111,6 @@ impl Environment {
 
     /// Collects the facts of this host; `program_build` names the program.
     pub fn collect(program_build: &str) -> Self {
-        // Files of Linux; empty elsewhere.
         let cpu_model = field_of("/proc/cpuinfo", &["model name", "Model", "cpu model"]);
         let memory = memory_bytes(&field_of("/proc/meminfo", &["MemTotal"]));
         let facts = filermark_system::host_facts();
@@ -164,12 +163,22 @@ impl Environment {
         }
     }
 
+    /// Whether the host may have the files of Linux's kernel. On others the virtual machine, the
+    /// load average, the clock source and the governor are not known.
+    pub fn may_have_proc(&self) -> bool {
+        self.kernel.is_empty() || self.kernel.starts_with("Linux ")
+    }
+
     /// The known facts as (name, value), for reports.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let number = |n: u64| if n == 0 { String::new() } else { n.to_string() };
         let memory = match self.memory_bytes {
             0 => String::new(),
             n => filermark_model::Bytes(n).to_string(),
+        };
+        let load_average = match self.may_have_proc() {
+            true => format!("{:.2}", self.load_average),
+            false => String::new(),
         };
         let servers = self.servers.iter().map(|s| match s.addresses.is_empty() {
             true => format!("{} (address unknown)", s.host),
@@ -186,7 +195,7 @@ impl Environment {
             ("Virtualisation", self.virtualization.clone()),
             ("Clock source", self.clock_source.clone()),
             ("Frequency governor", self.cpu_governor.clone()),
-            ("Load average before", format!("{:.2}", self.load_average)),
+            ("Load average before", load_average),
             ("Program", self.program_build.clone()),
             ("Servers", servers.collect::<Vec<_>>().join("; ")),
         ];
@@ -266,6 +275,14 @@ fn options(value: &str) -> BTreeSet<&str> {
     value.split(',').filter(counts).collect()
 }
 
+/// The text of a file of Linux's kernel; empty on other systems.
+fn proc_text(path: &str) -> String {
+    match filermark_system::proc_exists(path) {
+        true => text_of(path),
+        false => String::new(),
+    }
+}
+
 /// A small file's text; empty when it cannot be read.
 fn text_of(path: &str) -> String {
     let mut text = fs::read(Path::new(path)).unwrap_or_default();
@@ -274,12 +291,17 @@ fn text_of(path: &str) -> String {
 }
 
 fn proc_line(path: &str) -> String {
-    text_of(path).lines().next().unwrap_or("").trim().to_owned()
+    proc_text(path)
+        .lines()
+        .next()
+        .unwrap_or("")
+        .trim()
+        .to_owned()
 }
 
 /// The value after the first of `names` in a file of `name : value` lines.
 fn field_of(path: &str, names: &[&str]) -> String {
-    let text = text_of(path);
+    let text = proc_text(path);
     for name in names {
         for line in text.lines() {
             if let Some((key, value)) = line.split_once(':')
@@ -299,6 +321,9 @@ fn memory_bytes(mem_total: &str) -> u64 {
 }
 
 fn os_name() -> String {
+    if !cfg!(unix) {
+        return std::env::consts::OS.into();
+    }
     for line in text_of("/etc/os-release").lines() {
         if let Some(name) = line.strip_prefix("PRETTY_NAME=") {
             return name.trim_matches(['"', '\'']).to_owned();
@@ -309,7 +334,7 @@ fn os_name() -> String {
 
 fn virtualization() -> String {
     let product = proc_line("/sys/class/dmi/id/product_name");
-    let cpuinfo = text_of("/proc/cpuinfo");
+    let cpuinfo = proc_text("/proc/cpuinfo");
     let flagged = cpuinfo
         .lines()
         .any(|l| l.starts_with("flags") && l.split(' ').any(|f| f == "hypervisor"));
@@ -334,6 +359,18 @@ mod tests {
         assert_eq!(here.servers.len(), 1);
         assert_eq!(here.servers[0].addresses, ["127.0.0.1"]);
         assert!(here.rows().iter().all(|(_, v)| !v.is_empty()));
+    }
+
+    #[test]
+    fn what_only_linux_reports_is_not_shown_of_other_systems() {
+        let mut host = Environment {
+            kernel: "Linux 6.1".into(),
+            ..Environment::default()
+        };
+        let shows = |host: &Environment| host.rows().iter().any(|(n, _)| n.starts_with("Load"));
+        assert!(shows(&host) && host.may_have_proc());
+        host.kernel = "Windows 10.0.19041".into();
+        assert!(!shows(&host) && !host.may_have_proc());
     }
 
     /// A client on a host, with one mount point.

@@ -289,13 +289,19 @@ fn rules(point: &PointRecord) -> String {
 }
 
 impl PointRecord {
+    /// Whether too much of what was read came out of the clients' memory. A share that is not
+    /// known is a note, and does not count.
+    pub fn is_cached(&self) -> bool {
+        self.findings.iter().any(is_cached)
+    }
+
     /// The verdict on the point: VALID; VALID, CACHED; INVALID; FAILED, if it
     /// was not measured to its end. Parameters that are not standard qualify only the run.
     pub fn word(&self) -> &'static str {
         match (self.measured().is_some(), self.is_valid()) {
             (false, _) => "FAILED",
             (true, false) => "INVALID",
-            (true, true) if self.findings.iter().any(is_cached) => "VALID, CACHED",
+            (true, true) if self.is_cached() => "VALID, CACHED",
             (true, true) => "VALID",
         }
     }

@@ -10,6 +10,7 @@ use std::path::Path;
 
 #[cfg(any(windows, test))]
 mod access_list;
+mod proc_files;
 #[cfg(any(target_os = "freebsd", target_os = "macos"))]
 mod sysctl;
 #[cfg(unix)]
@@ -29,6 +30,7 @@ pub use own::{
 };
 #[cfg(windows)]
 pub use own::{ending, job};
+pub use proc_files::{list_proc, proc_exists, read_proc};
 
 /// The system that programs run on, as `uname` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub(super) fn inspect() -> LoadFacts {
     }
     std::thread::sleep(MOMENT);
     let after = snapshot();
-    let own = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let own = filermark_system::read_proc("/proc/self/stat").unwrap_or_default();
     let own = parse_stat(&own).map_or(String::new(), |(_, cpu_use)| cpu_use.name);
     compare(&before, &after, &own, began.elapsed())
 }
@@ -67,10 +67,13 @@ fn compare(
 }
 
 fn snapshot() -> HashMap<u32, CpuUse> {
-    let dirs = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let dirs = filermark_system::list_proc("/proc")
+        .into_iter()
+        .flatten()
+        .flatten();
     let pids = dirs.filter_map(|dir| dir.file_name().to_str()?.parse::<u32>().ok());
     let read = |pid| {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let text = filermark_system::read_proc(format!("/proc/{pid}/stat")).ok()?;
         parse_stat(&text)
     };
     pids.take(PROCESSES_MAX).filter_map(read).collect()

@@ -12,6 +12,9 @@ const PATH_BYTES_MAX: usize = 3_000;
 /// The most mistakes that are reported.
 const ERRORS_MAX: usize = 50;
 
+/// What is wrong with `C:` and `C:dir`.
+const DRIVE_RELATIVE: &str = "begins at the current directory of the drive";
+
 /// A client and a directory on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientMount {
@@ -28,7 +31,12 @@ fn split_client_mount(word: &str) -> Result<(&str, &str), HostWordError> {
         let message = format!("client mount point '{}' {what}", quoted(word));
         Err((message, hint.to_owned()))
     };
-    let write = "write client:/path, or [address]:/path for IPv6";
+    let write = match looks_like_windows(word) {
+        true => {
+            "write client:C:\\dir or client:\\\\server\\share; a drive needs its backslash, as in C:\\"
+        }
+        false => "write client:/path, or [address]:/path for IPv6",
+    };
     let (client, path) = if word.starts_with('[') {
         let Some(end) = word.find(']') else {
             return wrong("has no closing bracket", write);
@@ -69,8 +77,31 @@ fn is_rooted(path: &str) -> bool {
     path.starts_with('/') || path.starts_with("\\\\") || of_drive()
 }
 
+/// Whether a mount point that is wrong was meant for Windows: it has a backslash or a drive.
+fn looks_like_windows(word: &str) -> bool {
+    let after_client = word.split_once(':').map_or("", |(_, path)| path);
+    word.contains('\\') || is_drive_relative(after_client) || is_drive_relative(word)
+}
+
+/// Whether a path of Windows begins at the current directory of a drive: `C:`, `C:dir`.
+pub fn is_drive_relative(path: &str) -> bool {
+    let mut chars = path.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && chars.next() == Some(':')
+        && !matches!(chars.next(), Some('\\' | '/'))
+}
+
 /// Whether a text can be the directory to work in.
 pub(crate) fn check_path(path: &str) -> Result<(), HostWordError> {
+    if is_drive_relative(path) {
+        return Err((DRIVE_RELATIVE.into(), format!("write {}:\\", &path[..1])));
+    }
+    if path.starts_with("\\\\?\\") || path.starts_with("\\\\.\\") {
+        return Err((
+            "begins with \\\\?\\ or \\\\.\\, which Filermark adds itself where it is needed".into(),
+            "write C:\\dir or \\\\server\\share".into(),
+        ));
+    }
     if !is_rooted(path) {
         return Err((
             "has a path that does not begin with /".into(),
@@ -216,7 +247,11 @@ pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
                         "CLIENT_MOUNTPOINTS={} is not client:/path, and a file of that name {why}",
                         quoted(file)
                     );
-                    let hint = "write client:/path, or name a file with 'client path ...' lines";
+                    let form = match looks_like_windows(file) {
+                        true => r"client:C:\dir or client:\\server\share",
+                        false => "client:/path",
+                    };
+                    let hint = format!("write {form}, or name a file with 'client path ...' lines");
                     r.reports.refuse(place, message, hint);
                 }
             }
@@ -270,6 +305,44 @@ mod tests {
         found.take(client, &[path])?;
         let text = |m: &ClientMount| format!("{} {}", m.client, m.path);
         Ok(found.mounts.iter().map(text).collect::<Vec<_>>().join(", "))
+    }
+
+    #[test]
+    fn what_looks_like_windows_gets_advice_for_it() {
+        let hint = |word: &str| split_client_mount(word).unwrap_err().1;
+        let windows = [
+            r"C:\bench",
+            r"\\server\share",
+            "w1:D:",
+            "w1:D:dir",
+            r"w1:\dir",
+        ];
+        for word in windows {
+            let hint = hint(word);
+            assert!(
+                hint.contains(r"client:C:\dir or client:\\server\share"),
+                "{word}: {hint}"
+            );
+        }
+        assert!(hint("localhost:mnt").starts_with("write client:/path"));
+        for prefix in [r"w1:\\?\C:\dir", r"w1:\\.\C:\dir"] {
+            let (message, hint) = split_client_mount(prefix).unwrap_err();
+            assert!(message.contains(r"begins with \\?\ or \\.\"), "{message}");
+            assert!(hint.starts_with(r"write C:\dir"), "{hint}");
+        }
+    }
+
+    #[test]
+    fn the_current_directory_of_a_drive_is_no_mount_point() {
+        for path in ["C:", "d:", "C:dir"] {
+            assert!(is_drive_relative(path), "{path}");
+            let (message, hint) = check_path(path).unwrap_err();
+            assert_eq!(message, DRIVE_RELATIVE);
+            assert_eq!(hint, format!("write {}:\\", &path[..1]));
+        }
+        for path in [r"C:\", "C:/", r"\\s\a", "/mnt", "", ":", "nas:/vol"] {
+            assert!(!is_drive_relative(path), "{path}");
+        }
     }
 
     #[test]

@@ -24,16 +24,16 @@ pub(super) struct Counts {
 
 impl HostCounters {
     pub(super) fn of_this_process() -> Self {
-        let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let groups = filermark_system::read_proc("/proc/self/cgroup").unwrap_or_default();
         let mut cpu_stats = cpu_stats_of(&groups);
-        cpu_stats.retain(|path| path.is_file());
+        cpu_stats.retain(|path| filermark_system::proc_exists(path));
         Self { cpu_stats }
     }
 
     pub(super) fn read(&self) -> Counts {
-        let text = |path: &str| std::fs::read_to_string(path).ok();
+        let text = |path: &str| filermark_system::read_proc(path).ok();
         let throttled = self.cpu_stats.iter().map(|path| {
-            let stat = std::fs::read_to_string(path).ok()?;
+            let stat = filermark_system::read_proc(path).ok()?;
             throttled_in(&stat)
         });
         Counts {

@@ -17,7 +17,7 @@ filermark agent --stdio
        filermark agent --make-keys DIR --clients LIST")]
 #[command(after_help = "\
 Runs start their agents themselves (over SSH, by Slurm, or locally). By hand:
-  filermark agent --make-keys lab --clients 'h1 h2'
+  filermark agent --make-keys lab --clients \"h1 h2\"
       once, on the prime, which then has SECRET_FILE=lab/prime.key; move
       lab/client-h1.key to h1, and so on
   filermark agent --listen 0.0.0.0:20049 --secret-file client-h1.key

@@ -14,7 +14,8 @@ Examples:
   filermark quick nfs://nas:2049/export --json
   filermark quick /mnt/data 20s -w read_random=70,write_random=30,size=4k,direct
   filermark quick smb://me@nas/share  SMB; the password: FILERMARK_PASSWORD
-  filermark quick '\\\\nas\\share' -o USERNAME=me -o PASSWORD_FILE=pw
+  filermark quick //nas/share -o USERNAME=me -o PASSWORD_FILE=pw
+  filermark quick C:\\bench            a directory on Windows
 
 The parts make operations as fast as the target answers. The file set takes at
 most 5 % of the free space (the first part over NFS or SMB: 16 MiB) and is

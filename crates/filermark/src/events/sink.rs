@@ -1,10 +1,11 @@
 //! The output of events: a file, a FIFO, standard output. A separate thread writes the lines, so
 //! that a slow or missing reader does not delay a run.
 
+use filermark_cli_kit::output::is_closed_pipe;
 use filermark_system::create_at_once;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -117,7 +118,7 @@ impl EventWriter {
         }
         let queue = self.shared.lock();
         let why = match queue.failure.as_ref()? {
-            e if e.kind() == ErrorKind::BrokenPipe => "the reader has closed it".to_owned(),
+            e if is_closed_pipe(e) => "the reader has closed it".to_owned(),
             e => format!("cannot be written: {e}"),
         };
         self.is_reported = true;
@@ -140,7 +141,7 @@ impl EventWriter {
         let missing = queue.dropped_count + queue.lines.len() as u64;
         let failed = queue.failure.is_some();
         let broken = queue.failure.as_ref();
-        let broken = broken.filter(|e| e.kind() != ErrorKind::BrokenPipe);
+        let broken = broken.filter(|e| !is_closed_pipe(e));
         if let Some(e) = broken {
             return Err(format!("--events {}: cannot be written: {e}", self.name));
         }

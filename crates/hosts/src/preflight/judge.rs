@@ -99,11 +99,7 @@ fn one(client: &Client<'_>, all: &[Client<'_>]) -> Vec<Check> {
     checks.extend(host::limits(client));
     checks.extend(host::low_ports(client));
     checks.extend(tuning::judge(client));
-    checks.push(environment::cpu(client));
-    checks.push(environment::machine(client));
-    checks.push(environment::firewall(client));
-    checks.extend(environment::selinux(client));
-    checks.push(environment::load(client));
+    checks.extend(environment::of_kernel(client));
     checks.extend(servers::judge(client));
     checks.extend(mounts::mounts(client, all));
     checks

@@ -68,8 +68,8 @@ fn source_for(to: SocketAddr) -> Option<IpAddr> {
 
 /// Of all interfaces, where the system lists them in files (Linux).
 pub(crate) fn interface_addresses() -> Vec<IpAddr> {
-    let v4 = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
-    let v6 = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();
+    let v4 = filermark_system::read_proc("/proc/net/fib_trie").unwrap_or_default();
+    let v6 = filermark_system::read_proc("/proc/net/if_inet6").unwrap_or_default();
     let v4 = local_v4(&v4).into_iter().map(IpAddr::V4);
     v4.chain(local_v6(&v6).into_iter().map(IpAddr::V6))
         .collect()

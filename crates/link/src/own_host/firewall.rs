@@ -13,11 +13,17 @@ const TOOL_MAX: Duration = Duration::from_secs(5);
 
 /// Collects the rules.
 pub fn inspect() -> FirewallFacts {
+    if !cfg!(target_os = "linux") {
+        return FirewallFacts {
+            unreadable: Some("they are read on Linux only".into()),
+            ..FirewallFacts::default()
+        };
+    }
     let mut facts = FirewallFacts {
         manager: manager(),
         ..FirewallFacts::default()
     };
-    let nft = Path::new("/sys/module/nf_tables").exists();
+    let nft = filermark_system::proc_exists("/sys/module/nf_tables");
     if nft {
         let result =
             run_tool("nft", &["-j", "list", "ruleset"]).map(|text| read_nft(&text, &mut facts));

@@ -85,9 +85,23 @@ fn names_in(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// /etc/hosts, or nothing.
+/// The system's file of host names, or nothing.
 pub fn hosts_file() -> String {
-    std::fs::read_to_string("/etc/hosts").unwrap_or_default()
+    let path = hosts_path();
+    path.and_then(|path| std::fs::read_to_string(path).ok())
+        .unwrap_or_default()
+}
+
+#[cfg(not(windows))]
+fn hosts_path() -> Option<std::path::PathBuf> {
+    Some("/etc/hosts".into())
+}
+
+/// Of Windows, if its own directory is known.
+#[cfg(windows)]
+fn hosts_path() -> Option<std::path::PathBuf> {
+    let root = std::path::PathBuf::from(std::env::var_os("SystemRoot")?);
+    Some(root.join(r"System32\drivers\etc\hosts"))
 }
 
 /// The lines of a hosts file without comments: address and names.

@@ -41,7 +41,7 @@ pub fn sysctls() -> BTreeMap<String, String> {
 /// Memory that is available without swapping, in bytes; the limit of the process's control
 /// group, if that is smaller.
 pub fn memory_available_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let text = filermark_system::read_proc("/proc/meminfo").ok()?;
     let of_host = meminfo_bytes(&text, "MemAvailable")?;
     Some(group_left_bytes().map_or(of_host, |left| left.min(of_host)))
 }
@@ -70,7 +70,7 @@ fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
 
 /// What the control group (version 2) of this process still allows.
 fn group_left_bytes() -> Option<u64> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let groups = filermark_system::read_proc("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|l| l.strip_prefix("0::/"))?;
     let dir = Path::new("/sys/fs/cgroup").join(own);
     let number = |name: &str| line_of(dir.join(name))?.parse::<u64>().ok();
@@ -91,7 +91,7 @@ pub fn limits() -> LimitFacts {
 
 /// The frequency governors of the processors, each once.
 pub fn governors() -> Vec<String> {
-    let dirs = std::fs::read_dir("/sys/devices/system/cpu").into_iter();
+    let dirs = filermark_system::list_proc("/sys/devices/system/cpu").into_iter();
     let found: BTreeSet<String> = dirs
         .flatten()
         .flatten()
@@ -103,9 +103,10 @@ pub fn governors() -> Vec<String> {
 
 /// The fastest physical interface that is up, in megabits per second.
 pub fn nic_mbps() -> Option<u32> {
-    let dirs = std::fs::read_dir("/sys/class/net").ok()?;
+    let dirs = filermark_system::list_proc("/sys/class/net").ok()?;
     let speed = |dir: std::path::PathBuf| {
-        let up = line_of(dir.join("operstate"))? == "up" && dir.join("device").exists();
+        let up = line_of(dir.join("operstate"))? == "up"
+            && filermark_system::proc_exists(dir.join("device"));
         // Virtual ones have -1.
         line_of(dir.join("speed")).filter(|_| up)?.parse().ok()
     };
@@ -117,9 +118,10 @@ pub fn selinux_enforcing() -> Option<bool> {
     line_of("/sys/fs/selinux/enforce").map(|mode| mode == "1")
 }
 
-/// The first line of a small file; `None`: it cannot be read or is empty.
+/// The first line of a small file of the kernel; `None`: it cannot be read or is empty, or this
+/// is not Linux.
 pub(crate) fn line_of(path: impl AsRef<std::path::Path>) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = filermark_system::read_proc(path).ok()?;
     let line = text.lines().next()?.trim();
     (!line.is_empty()).then(|| line.to_owned())
 }

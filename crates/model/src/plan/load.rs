@@ -100,15 +100,21 @@ pub struct MountPoint {
 }
 
 impl MountPoint {
-    /// Whether it is a share of an SMB server.
+    /// Whether it is a share of an SMB server. A directory of a Windows client on a server
+    /// (`\\server\share`) is none: its host is the client.
     pub fn is_share(&self) -> bool {
-        self.path.starts_with('\\')
+        self.path.starts_with('\\') && !self.is_unc()
+    }
+
+    /// Whether its path is that of a share as Windows writes it, with server and share.
+    pub fn is_unc(&self) -> bool {
+        self.path.starts_with(r"\\")
     }
 
     /// The place of what lies in its directory, for people: with the host, and absolute.
     pub fn below(&self, name: &str) -> String {
-        match self.is_share() {
-            true => format!(r"{self}\{name}"),
+        match self.path.contains('\\') && !self.path.starts_with('/') {
+            true => format!(r"{}\{name}", self.to_string().trim_end_matches('\\')),
             false => format!("{}/{name}", self.to_string().trim_end_matches('/')),
         }
     }
@@ -128,6 +134,31 @@ impl fmt::Display for MountPoint {
             write!(f, "[{}]:{}", self.host, self.path)
         } else {
             write!(f, "{}:{}", self.host, self.path)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_points_are_shown_as_they_are_written() {
+        let shown = |host: &str, path: &str| {
+            let (host, path) = (host.to_owned(), path.to_owned());
+            let mount = MountPoint { host, path };
+            (mount.to_string(), mount.below("x"))
+        };
+        let texts = [
+            ("nas", "/vol", "nas:/vol", "nas:/vol/x"),
+            ("h", r"/a\b", r"h:/a\b", r"h:/a\b/x"),
+            ("::1", "/", "[::1]:/", "[::1]:/x"),
+            ("nas", r"\share", r"\\nas\share", r"\\nas\share\x"),
+            ("w1", r"\\nas\share", r"w1:\\nas\share", r"w1:\\nas\share\x"),
+            ("w1", r"C:\", r"w1:C:\", r"w1:C:\x"),
+        ];
+        for (host, path, mount, below) in texts {
+            assert_eq!(shown(host, path), (mount.to_owned(), below.to_owned()));
         }
     }
 }

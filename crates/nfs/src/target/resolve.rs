@@ -197,7 +197,7 @@ pub(crate) fn addresses(mount: &MountPoint, choice: IpChoice) -> Result<Vec<IpAd
             step: "look up the host name".to_owned(),
             reason: error.to_string(),
             advice:
-                "check the spelling in MNT_POINTS and /etc/hosts or DNS, or give the address itself"
+                "check the spelling in MNT_POINTS and the hosts file or DNS, or give the address itself"
                     .to_owned(),
         })?;
     let mut ips: Vec<IpAddr> = Vec::new();
@@ -216,7 +216,7 @@ fn no_address(mount: &MountPoint, choice: IpChoice) -> DriverError {
     let (family, other) = match choice {
         IpChoice::V6 => ("IPv6 ", "set IPV6_ENABLE=off to use IPv4"),
         IpChoice::V4 => ("IPv4 ", "set IPV6_ENABLE=on to use IPv6"),
-        IpChoice::Any => ("", "check /etc/hosts or DNS"),
+        IpChoice::Any => ("", "check the hosts file or DNS"),
     };
     DriverError {
         place: mount.host.clone(),

@@ -80,13 +80,7 @@ impl Row {
         {
             figures.service_pcnt = point.measured().map(service_pcnt);
         }
-        let is_cached = |p: &PointRecord| p.findings.iter().any(|f| f.rule == Rule::ClientCache);
-        let verdict = match point {
-            Some(point) if point.is_valid() && is_cached(point) => "cached",
-            Some(point) if point.is_valid() => "held",
-            Some(point) if point.measured().is_some() => "invalid",
-            _ => "failed",
-        };
+        let verdict = point.map_or("failed", verdict_of);
         let findings = point.map_or(&[][..], |point| &point.findings[..]);
         let counts = |rule| rule == Rule::ClientCache;
         let reasons = findings
@@ -121,6 +115,16 @@ impl Row {
     /// Whether its figures are valid.
     pub fn counts(&self) -> bool {
         matches!(self.verdict, "held" | "cached")
+    }
+}
+
+/// The verdict on the only load point of a part.
+fn verdict_of(point: &PointRecord) -> &'static str {
+    match point.is_valid() {
+        true if point.is_cached() => "cached",
+        true => "held",
+        false if point.measured().is_some() => "invalid",
+        false => "failed",
     }
 }
 
@@ -317,4 +321,23 @@ fn sentence(target: &Target, rows: &[Row], verdict: &str) -> &'static str {
 /// A time in milliseconds with three digits; `-`: too few operations.
 fn ms_text(ms: Option<f64>) -> String {
     ms.map_or("-".to_owned(), |ms| filermark_report::ms(ms * 1e6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::{Finding, Severity};
+    use filermark_results::testing;
+
+    #[test]
+    fn a_share_that_is_not_known_is_not_cached() {
+        let mut point = testing::record().points.remove(0);
+        let verdict = |point: &mut PointRecord, severity| {
+            point.findings = vec![Finding::new(Rule::ClientCache, severity, "read")];
+            verdict_of(point)
+        };
+        assert_eq!(verdict(&mut point, Severity::Note), "held");
+        assert_eq!(verdict(&mut point, Severity::Warning), "cached");
+        assert_eq!(verdict(&mut point, Severity::Invalid), "invalid");
+    }
 }

@@ -1,6 +1,7 @@
 //! What `quick` measures: a directory, an NFS export or an SMB share.
 
 use filermark_cli_kit::exit::CommandError;
+use filermark_config::is_drive_relative;
 use filermark_model::text::{one_line, quoted};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,13 @@ impl Target {
     /// It is none.
     pub fn parse(text: &str) -> Result<Self, CommandError> {
         let usage = |sentence: String| Err(CommandError::Usage(vec![sentence]));
+        if cfg!(windows) && is_drive_relative(text) {
+            return usage(format!(
+                "{}: this begins at the current directory of the drive; write {}:\\",
+                quoted(text),
+                &text[..1]
+            ));
+        }
         let path = Path::new(text);
         let is_directory = path.is_dir();
         if !is_directory && has_password(text) {
@@ -45,7 +53,7 @@ impl Target {
                 _ => usage(format!("{}:// is not known; {FORMS}", quoted(scheme))),
             };
         }
-        if text.starts_with(r"\\") || (text.starts_with("//") && !is_directory) {
+        if text.starts_with(r"\\") || (text.starts_with("//") && (cfg!(windows) || !is_directory)) {
             return Ok(Self::Smb {
                 share: text.to_owned(),
                 user: None,

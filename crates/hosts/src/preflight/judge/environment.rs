@@ -14,8 +14,21 @@ const LOAD_SHARE_MAX: f64 = 0.25;
 /// ... but not below this.
 const LOAD_MIN: f64 = 1.0;
 
+/// What the files of Linux's kernel show; on other systems one line says that it is not known.
+pub(super) fn of_kernel(client: &Client<'_>) -> Vec<Check> {
+    if !client.facts.environment.may_have_proc() {
+        let sentence = "not checked, since this is known on Linux only: frequency scaling, virtual \
+             machine, packet filter, other load";
+        return vec![Check::ok(client.name, "system", sentence)];
+    }
+    let mut checks = vec![cpu(client), machine(client), firewall(client)];
+    checks.extend(selinux(client));
+    checks.push(load(client));
+    checks
+}
+
 /// The frequency governors of the processors.
-pub(super) fn cpu(client: &Client<'_>) -> Check {
+fn cpu(client: &Client<'_>) -> Check {
     let (name, governors) = (client.name, &client.facts.governors);
     match governors.as_slice() {
         [] => Check::ok(name, "cpu", "no frequency scaling"),
@@ -31,7 +44,7 @@ pub(super) fn cpu(client: &Client<'_>) -> Check {
 }
 
 /// A virtual machine's clock may run unevenly.
-pub(super) fn machine(client: &Client<'_>) -> Check {
+fn machine(client: &Client<'_>) -> Check {
     let (name, environment) = (client.name, &client.facts.environment);
     if environment.virtualization.is_empty() {
         return Check::ok(name, "machine", "no virtual machine detected");
@@ -49,7 +62,7 @@ pub(super) fn machine(client: &Client<'_>) -> Check {
 }
 
 /// SELinux is not changed; the message names the command that shows denials.
-pub(super) fn selinux(client: &Client<'_>) -> Option<Check> {
+fn selinux(client: &Client<'_>) -> Option<Check> {
     let mode = match client.facts.selinux_enforcing? {
         true => "enforcing",
         false => "permissive",
@@ -60,7 +73,7 @@ pub(super) fn selinux(client: &Client<'_>) -> Option<Check> {
 }
 
 /// Other load on the host.
-pub(super) fn load(client: &Client<'_>) -> Check {
+fn load(client: &Client<'_>) -> Check {
     let (name, load) = (client.name, &client.facts.load);
     let cores = f64::from(client.facts.environment.core_count.max(1));
     let average = client.facts.environment.load_average;
@@ -84,7 +97,7 @@ pub(super) fn load(client: &Client<'_>) -> Check {
 }
 
 /// Rules of a packet filter that may block the run's connections. The filter stays enabled.
-pub(super) fn firewall(client: &Client<'_>) -> Check {
+fn firewall(client: &Client<'_>) -> Check {
     let (name, rules) = (client.name, &client.facts.firewall);
     let ports = match client.host.launcher {
         LauncherKind::Local => "the agent needs no port".to_owned(),
@@ -95,7 +108,7 @@ pub(super) fn firewall(client: &Client<'_>) -> Check {
         }
     };
     if let Some(why) = &rules.unreadable {
-        let sentence = format!("this user may not list its rules ({why}); {ports}");
+        let sentence = format!("its rules are not known ({why}); {ports}");
         return Check::ok(name, "firewall", sentence);
     }
     if rules.rule_count == 0 && !rules.may_drop() {
@@ -151,6 +164,23 @@ mod tests {
     use super::*;
     use crate::preflight::check::CheckStatus;
     use filermark_link::facts::{BusyProcess, ServerInfo, ServiceInfo};
+
+    #[test]
+    fn a_system_without_those_files_is_not_reported_as_in_order() {
+        let mut made = HealthyClient::new();
+        let names = |made: &HealthyClient| {
+            let checks = of_kernel(&made.client());
+            checks.into_iter().map(|c| c.what).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&made), ["cpu", "machine", "firewall", "load"]);
+        made.facts.environment.kernel = "Windows 10.0.19041".into();
+        assert_eq!(names(&made), ["system"]);
+        assert!(
+            of_kernel(&made.client())[0]
+                .sentence
+                .starts_with("not checked")
+        );
+    }
 
     #[test]
     fn power_saving_is_reported() {

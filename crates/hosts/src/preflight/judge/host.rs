@@ -1,6 +1,7 @@
 //! Checks of a client against the plan: program, clock, memory, limits.
 
 use super::client::Client;
+use super::names::hosts_file;
 use crate::admin::install::setcap_command;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
@@ -68,10 +69,16 @@ fn own_name(client: &Client<'_>) -> Option<Check> {
     if client.is_alone {
         return None;
     }
+    let is_windows = client.facts.environment.kernel.starts_with("Windows");
+    let file = hosts_file(is_windows);
     let sentence = format!(
-        "/etc/hosts there maps its own name to a loopback address ({line}): peers may get an address that they cannot use; remove the name from that line, or give it the host's own address (slides E)"
+        "{file} there maps its own name to a loopback address ({line}): peers may get an address that they cannot use; remove the name from that line, or give it the host's own address (slides E)"
     );
-    Some(Check::warning(client.name, "name", sentence).fix("${EDITOR:-vi} /etc/hosts"))
+    let check = Check::warning(client.name, "name", sentence);
+    Some(match is_windows {
+        true => check.fix_as_stated(),
+        false => check.fix("${EDITOR:-vi} /etc/hosts"),
+    })
 }
 
 /// The clock, against the prime's.

@@ -61,12 +61,34 @@ fn name(host: &HostPlan, route: &ClientRoute) -> Check {
         Err(reason) => return no_address(client, lookup, reason, route),
     };
     if let Some(line) = &lookup.loopback_line {
+        let file = hosts_file(cfg!(windows));
         let sentence = format!(
-            "/etc/hosts of this host maps it to a loopback address ({line}), so this host would be used in its place: use its own address"
+            "{file} of this host maps it to a loopback address ({line}), so this host would be used in its place: use its own address"
         );
-        return Check::failure(client, "name", sentence).fix("${EDITOR:-vi} /etc/hosts");
+        let check = Check::failure(client, "name", sentence);
+        return match cfg!(windows) {
+            true => check.fix_as_stated(),
+            false => check.fix("${EDITOR:-vi} /etc/hosts"),
+        };
     }
     reverse_lookup(client, lookup, addresses)
+}
+
+/// The file in which a system looks for host names first.
+pub(super) fn hosts_file(is_windows: bool) -> &'static str {
+    match is_windows {
+        true => r"%SystemRoot%\System32\drivers\etc\hosts",
+        false => "/etc/hosts",
+    }
+}
+
+/// The command that adds a name to that file, on Unix.
+pub(super) fn add_address(name: &str) -> String {
+    format!(
+        "echo {} | sudo tee -a {}",
+        quote(&format!("ADDRESS {name}")),
+        hosts_file(false)
+    )
 }
 
 fn no_address(client: &str, lookup: &ForwardLookup, reason: &str, route: &ClientRoute) -> Check {
@@ -78,13 +100,15 @@ fn no_address(client: &str, lookup: &ForwardLookup, reason: &str, route: &Client
         return Check::warning(client, "name", sentence);
     }
     let sentence = format!(
-        "{} has no address ({reason}): correct CLIENTS, or add it to the name service, /etc/hosts or SSH's configuration (HostName)",
-        lookup.name
+        "{} has no address ({reason}): correct CLIENTS, or add it to the name service, {} or SSH's configuration (HostName)",
+        lookup.name,
+        hosts_file(cfg!(windows))
     );
-    Check::failure(client, "name", sentence).fix(format!(
-        "echo {} | sudo tee -a /etc/hosts",
-        quote(&format!("ADDRESS {}", lookup.name))
-    ))
+    let check = Check::failure(client, "name", sentence);
+    match cfg!(windows) {
+        true => check.fix_as_stated(),
+        false => check.fix(add_address(&lookup.name)),
+    }
 }
 
 /// Slides E: "the most common problem".
@@ -121,9 +145,10 @@ fn reverse_lookup(client: &str, lookup: &ForwardLookup, addresses: &[IpAddr]) ->
         return Check::ok(client, "name", sentence);
     }
     let sentence = format!(
-        "{} is {shown}, but {}: a server that exports to host names sees another name, or none; make both lookups agree in the DNS or in /etc/hosts (slides E)",
+        "{} is {shown}, but {}: a server that exports to host names sees another name, or none; make both lookups agree in the DNS or in {} (slides E)",
         lookup.name,
-        mismatches.join("; ")
+        mismatches.join("; "),
+        hosts_file(cfg!(windows))
     );
     Check::warning(client, "name", sentence)
 }

@@ -122,8 +122,7 @@ fn listen_port_firewall(rules: &FirewallFacts, plan: &LaunchPlan, lost_count: us
         format!("port {p}")
     });
     if let Some(why) = &rules.unreadable {
-        let sentence =
-            format!("this user may not list its rules ({why}); {shown} must be open for agents");
+        let sentence = format!("its rules are not known ({why}); {shown} must be open for agents");
         return Check::ok(PRIME, "firewall", sentence);
     }
     if !rules.may_drop() {

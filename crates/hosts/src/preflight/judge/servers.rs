@@ -1,6 +1,7 @@
 //! Checks whether a client can reach the servers, mount and write.
 
 use super::client::Client;
+use super::names::{add_address, hosts_file};
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use filermark_link::facts::{ExportInfo, ServerInfo};
@@ -39,18 +40,23 @@ fn services(client: &Client<'_>, server: &ServerInfo) -> Check {
         // Without an address no service was contacted.
         let is_unknown = service.name == "name";
         let advice = match is_unknown {
-            true => String::new(),
+            true => match client.facts.environment.kernel.starts_with("Windows") {
+                true => format!("; correct the name, or add it to {}", hosts_file(true)),
+                false => String::new(),
+            },
             false => advice(&facts, &service.name, transport),
         };
         let sentence = format!("{}: {}{at}: {reason}{advice}", server.host, service.name);
         let command = match is_unknown {
-            true => format!(
-                "echo {} | sudo tee -a /etc/hosts",
-                quote(&format!("ADDRESS {}", server.host))
-            ),
+            true => add_address(&server.host),
             false => command(facts.service_command, &server.host, &service.address),
         };
-        return Check::failure(name, "server", sentence).fix(command);
+        let check = Check::failure(name, "server", sentence);
+        let is_windows = client.facts.environment.kernel.starts_with("Windows");
+        return match is_unknown && is_windows {
+            true => check.fix_as_stated(),
+            false => check.fix(command),
+        };
     }
     let reached = server
         .services
