@@ -196,5 +196,6 @@ impl AsSocket for Datagrams {
     }
 }
 
-#[cfg(test)]
+// They send through Unix sockets, too.
+#[cfg(all(test, unix))]
 mod tests;
