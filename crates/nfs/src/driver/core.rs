@@ -11,6 +11,7 @@ use super::handles::Handles;
 use super::ops::{Ops, SETTLING};
 use super::records::RecordSplitter;
 use super::uncommitted::UncommittedWrites;
+use super::variant::{Stateless, Variant};
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_driver_kit::sockets::{Calls, LoopState};
 use filermark_engine::data::History;
@@ -18,7 +19,8 @@ use filermark_engine::driver::{Action, Completion, ObjectId, Status};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::NfsVersion;
-use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
+use filermark_onc::nfs3::{Procedure, Verf};
+use filermark_onc::nfs4::{Fh4, FileHandle4};
 use filermark_onc::template::CallTemplate;
 use std::collections::HashMap;
 
@@ -47,9 +49,9 @@ pub(crate) struct Settings {
 /// A file system that procs of the shard use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileSystem {
-    pub(crate) root: Fh,
+    pub(crate) root: Fh4,
     /// The run's directory.
-    pub(crate) run_dir: Fh,
+    pub(crate) run_dir: Fh4,
     /// Largest READ and WRITE, in bytes.
     pub(crate) rsize: u32,
     pub(crate) wsize: u32,
@@ -72,6 +74,8 @@ pub(crate) struct Proc {
 pub(crate) enum Timer {
     /// A call that was refused with NFS3ERR_JUKEBOX is repeated.
     Jukebox { xid: u32 },
+    /// A timer of the variant, for a connection.
+    OfConn { conn: u32 },
 }
 
 /// The latest known write verifier of a file system.
@@ -90,14 +94,16 @@ pub(crate) struct Cursor {
 }
 
 /// A handle without bytes, which no server returns.
-const NO_HANDLE: FileHandle<'static> = match FileHandle::new(&[]) {
+pub(super) const NO_HANDLE: FileHandle4<'static> = match FileHandle4::new(&[]) {
     Some(handle) => handle,
     None => panic!("checked by the compiler"),
 };
 
 /// The state of a shard.
 #[derive(Debug)]
-pub(crate) struct Core {
+pub(crate) struct Core<V: Variant = Stateless> {
+    /// What only this variant has.
+    pub(crate) own: V,
     /// State shared with the loop: clock, stop flag, timers, completions.
     pub(crate) state: LoopState<Timer>,
     pub(crate) settings: Settings,
@@ -112,7 +118,7 @@ pub(crate) struct Core {
     pub(crate) ops: Ops,
     /// Data that was answered UNSTABLE and waits for a COMMIT.
     pub(crate) uncommitted: UncommittedWrites,
-    pub(crate) calls: Calls<Call>,
+    pub(crate) calls: Calls<Call<V::Call>>,
     /// Ended calls for which more replies may arrive.
     pub(crate) ended_calls: EndedCalls,
     pub(crate) records: RecordSplitter,
@@ -137,7 +143,7 @@ impl Span {
     };
 }
 
-impl Core {
+impl<V: Variant> Core<V> {
     /// Puts a call of `op` into the queue of its connection. Does nothing when no slot is
     /// free: an operation always has a call under way, or the slot of one that has just
     /// ended, so that it continues later.
@@ -171,7 +177,7 @@ impl Core {
     /// The handle of an object of the proc; an empty one if it has none.
     /// (Operations on objects without a handle are refused before they begin.)
     #[inline]
-    pub(crate) fn handle(&self, proc: u32, object: ObjectId) -> FileHandle<'_> {
+    pub(crate) fn handle(&self, proc: u32, object: ObjectId) -> FileHandle4<'_> {
         let known = self.procs[proc as usize].handles.get(object);
         known.unwrap_or(NO_HANDLE)
     }

@@ -3,12 +3,14 @@
 use super::NfsDriver;
 use super::core::{Core, FileSystem, KnownVerf, Proc, Settings};
 use super::counters::Counters;
+use super::encode::wide;
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
 use super::ops::Ops;
-use super::protocol::ConnState;
 use super::records::RecordSplitter;
+use super::stateless::ConnState;
 use super::uncommitted::UncommittedWrites;
+use super::variant::Stateless;
 use crate::target::{Target, credential};
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_driver_kit::sockets::{
@@ -22,6 +24,7 @@ use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_model::rng::hash3;
 use filermark_net::BufferSizes;
 use filermark_onc::nfs3::{Fh, PROGRAM};
+use filermark_onc::nfs4::Fh4;
 use filermark_onc::template::CallTemplate;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -57,14 +60,18 @@ impl MountState {
         Self {
             address: target.nfs_address,
             file_system: FileSystem {
-                root: target.root,
-                run_dir,
+                root: widened(&target.root),
+                run_dir: widened(&run_dir),
                 rsize: target.rsize,
                 wsize: target.wsize,
                 readdir_bytes: target.fsinfo.rtmax.clamp(4096, READDIR_BYTES),
             },
         }
     }
+}
+
+fn widened(handle: &Fh) -> Fh4 {
+    wide(handle.handle()).to_fh()
 }
 
 fn millis(ms: u32) -> Nanos {
@@ -160,6 +167,7 @@ fn core(
     let start = now.map_or(0, |t| t.as_nanos() as u64);
     let generation = hash3(start, setup.shard.into(), 0) as u32;
     Core {
+        own: Stateless,
         state: LoopState::new(setup.clock.clone(), setup.stop.clone()),
         settings: Settings::of(plan),
         history: History::new(setup.data.clone(), setup.procs.len()),
