@@ -1,4 +1,4 @@
-//! The NFS driver, for versions 2 and 3, and the protocol validator.
+//! The NFS driver, for versions 2 and 3, sessions of version 4.1, and the protocol validator.
 //!
 //! [`driver`] makes load and never blocks; [`client`], [`target`] and [`claim`]
 //! are the blocking side around it: look-up, mounting, the run's directory.
@@ -15,6 +15,7 @@ mod survey;
 pub mod target;
 pub mod validate;
 mod version2;
+pub mod version4;
 
 pub use driver::NfsDriver;
 pub use spec::DRIVER;
