@@ -8,10 +8,10 @@ use super::calls::Call;
 use super::counters::{Counted, Counters};
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
-use super::ops::{Ops, SETTLING};
+use super::ops::{INTERNAL, Ops, SETTLING};
 use super::records::RecordSplitter;
 use super::uncommitted::UncommittedWrites;
-use super::variant::{Stateless, Variant};
+use super::variant::{ConnTimer, Stateless, Variant};
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_driver_kit::sockets::{Calls, LoopState};
 use filermark_engine::data::History;
@@ -74,8 +74,8 @@ pub(crate) struct Proc {
 pub(crate) enum Timer {
     /// A call that was refused with NFS3ERR_JUKEBOX is repeated.
     Jukebox { xid: u32 },
-    /// A timer of the variant, for a connection.
-    OfConn { conn: u32 },
+    /// A timer of a connection.
+    OfConn { conn: u32, timer: ConnTimer },
 }
 
 /// The latest known write verifier of a file system.
@@ -148,10 +148,24 @@ impl<V: Variant> Core<V> {
     /// free: an operation always has a call under way, or the slot of one that has just
     /// ended, so that it continues later.
     pub(crate) fn call(&mut self, op: u32, procedure: Procedure, span: Span) {
+        let conn = self.proc_of(op).conn;
+        self.call_on(op, conn, (procedure, span), V::Call::default());
+    }
+
+    /// The same on any connection; returns whether a slot was free.
+    pub(crate) fn call_on(
+        &mut self,
+        op: u32,
+        conn: u32,
+        (procedure, span): (Procedure, Span),
+        own: V::Call,
+    ) -> bool {
         let logical = self.ops.get_mut(op);
         let proc = &self.procs[logical.proc as usize];
-        let conn = proc.conn;
-        if let Some(call) = self.calls.begin(op, conn, self.state.now) {
+        let begun = self.calls.begin(op, conn, self.state.now);
+        let is_begun = begun.is_some();
+        if let Some(call) = begun {
+            call.own = own;
             call.procedure = procedure;
             call.offset = span.offset;
             call.length = span.length;
@@ -161,6 +175,7 @@ impl<V: Variant> Core<V> {
             }
             logical.outstanding += 1;
         }
+        is_begun
     }
 
     pub(crate) fn proc_of(&mut self, op: u32) -> &mut Proc {
@@ -213,6 +228,7 @@ impl<V: Variant> Core<V> {
         }
         match ended.token {
             SETTLING => self.procs[ended.proc as usize].settling = false,
+            INTERNAL => {}
             token => self.state.done.push(Completion {
                 token,
                 outcome: ended.outcome,

@@ -11,6 +11,9 @@ use filermark_onc::nfs4::{Fh4, FileHandle4};
 /// The token of operations that the driver itself begins; their completion is not reported.
 pub(crate) const SETTLING: u32 = u32::MAX;
 
+/// The token of operations of the driver that no proc waits for.
+pub(crate) const INTERNAL: u32 = u32::MAX - 1;
+
 /// The current step of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {

@@ -113,7 +113,7 @@ impl<V: Variant> WireProtocol for Core<V> {
                     self.calls.unpark(slot, self.state.now);
                 }
             }
-            Timer::OfConn { conn } => V::fire(self, conn),
+            Timer::OfConn { conn, timer } => V::fire(self, conn, timer),
         }
     }
 
@@ -127,7 +127,7 @@ impl<V: Variant> WireProtocol for Core<V> {
                         self.end_call(slot, CallOutcome::Failed(Nfsstat3::Jukebox), now);
                     }
                 }
-                Timer::OfConn { conn } => V::fire(self, conn),
+                Timer::OfConn { conn, timer } => V::fire(self, conn, timer),
             }
         }
     }
@@ -141,6 +141,10 @@ impl<V: Variant> WireProtocol for Core<V> {
         V::settle(self) || is_held
     }
 
+    fn end(&mut self) -> bool {
+        V::end(self)
+    }
+
     fn end_settling(&mut self) {
         self.give_up_held();
         if let Some(before) = self.counted_in_run.take() {
@@ -150,7 +154,6 @@ impl<V: Variant> WireProtocol for Core<V> {
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
         self.counters.take(into);
-        V::take_counters(self, into);
     }
 
     fn transfer_bytes(&self) -> (u32, u32) {

@@ -49,7 +49,7 @@ impl<V: Variant> Core<V> {
         if self.settings.datagrams {
             self.remember(slot, !answered);
         }
-        V::release(self, slot);
+        V::ended(self, slot, verdict);
         self.calls.end(slot);
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;
@@ -96,9 +96,9 @@ impl<V: Variant> Core<V> {
         }
     }
 
-    /// NFS3ERR_JUKEBOX: the call waits and is repeated as a new one, unless it has waited
-    /// too often.
-    pub(crate) fn park(&mut self, slot: u32, now: Nanos) -> bool {
+    /// The server asks for a call to be sent later (NFS3ERR_JUKEBOX): it waits and is repeated as
+    /// a new one, unless it has waited too often. `tally` counts the wait.
+    pub(crate) fn park(&mut self, slot: u32, now: Nanos, tally: Tally) -> bool {
         let waits = self.calls.get(slot).waits;
         if self.state.stop.is_raised() {
             return false;
@@ -112,9 +112,9 @@ impl<V: Variant> Core<V> {
         if self.settings.datagrams {
             self.remember(slot, false);
         }
-        V::release(self, slot);
+        V::parked(self, slot);
         self.calls.park(slot);
-        self.counters.add(Tally::JukeboxWaits);
+        self.counters.add(tally);
         self.start_timer(now + delay, Timer::Jukebox { xid });
         true
     }
@@ -253,6 +253,7 @@ impl<V: Variant> Core<V> {
             },
         ) = (verdict, self.ops.get(op).action)
         {
+            V::renamed(self, op);
             self.copy_handle(op, object, new_object);
             if object != new_object {
                 let proc = self.ops.get(op).proc;
@@ -304,7 +305,9 @@ impl Core {
         };
         let xid = self.calls.get(slot).xid;
         tracing::trace!(target: "filermark_nfs::rpc", conn, xid, ?verdict, bytes = record.len(), "answered");
-        if verdict == CallOutcome::Failed(Nfsstat3::Jukebox) && self.park(slot, now) {
+        if verdict == CallOutcome::Failed(Nfsstat3::Jukebox)
+            && self.park(slot, now, Tally::JukeboxWaits)
+        {
             return;
         }
         if verdict == CallOutcome::Ends(Status::Garbage) {

@@ -97,9 +97,6 @@ impl Variant for Stateless {
         std::mem::take(&mut state.event)
     }
 
-    /// There are no timers of connections.
-    fn fire(_core: &mut Core, _conn: u32) {}
-
     #[inline]
     fn is_repeated(call: &Call) -> bool {
         call.retransmitted

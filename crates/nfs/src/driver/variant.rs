@@ -4,10 +4,10 @@
 
 use super::calls::Call;
 use super::core::Core;
+use super::reply::CallOutcome;
 use filermark_driver_kit::sockets::{Event, Received};
 use filermark_engine::driver::{Action, ObjectId};
 use filermark_model::{Nanos, NfsOp};
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// Versions of NFS that the driver handles alike.
@@ -40,15 +40,19 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     ) -> Received;
     /// The event of what was received.
     fn after_read(core: &mut Core<Self>, conn: u32, state: &mut Self::Conn) -> Event;
-    /// One of the variant's timers of this connection has expired.
-    fn fire(core: &mut Core<Self>, conn: u32);
+    /// A timer of this connection has expired.
+    fn fire(_core: &mut Core<Self>, _conn: u32, _timer: ConnTimer) {}
 
     /// Whether the server may have executed the call before, or may execute it again.
     fn is_repeated(call: &Call<Self::Call>) -> bool;
     /// How long a call waits that was refused for now after so many waits; `None`: too often.
     fn delay(core: &Core<Self>, waits: u16) -> Option<Nanos>;
-    /// A call has ended or will be sent anew: drops what it holds.
-    fn release(_core: &mut Core<Self>, _slot: u32) {}
+    /// A call waits for a timer, and will be sent as a new one.
+    fn parked(_core: &mut Core<Self>, _slot: u32) {}
+    /// A call has ended.
+    fn ended(_core: &mut Core<Self>, _slot: u32, _outcome: CallOutcome) {}
+    /// RENAME is done; the handles are still where they were.
+    fn renamed(_core: &mut Core<Self>, _op: u32) {}
     /// All calls of an operation have ended: may make more.
     fn finish(_core: &mut Core<Self>, _op: u32) {}
     /// After RUN: makes calls that leave nothing open; `false`: nothing is.
@@ -61,10 +65,17 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     fn end(_core: &mut Core<Self>) -> bool {
         false
     }
-    /// Adds the variant's own counters, and resets them.
-    fn take_counters(_core: &mut Core<Self>, _into: &mut BTreeMap<String, u64>) {}
     /// The advice when a connection cannot be made.
     fn connect_advice(core: &Core<Self>) -> &'static str;
+}
+
+/// A timer of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ConnTimer {
+    /// The set-up goes on.
+    SetUp,
+    /// The lease is renewed, if the connection was idle.
+    Renewal,
 }
 
 /// Versions 2 and 3, over TCP and UDP.
