@@ -1,5 +1,7 @@
 //! Captured network traffic, decoded by Wireshark's dissectors.
 
+mod written;
+
 use crate::daemon::Daemon;
 use crate::tools::{BUSY_LIMIT, need, search_path, write};
 use crate::{Error, Result, Sandbox};

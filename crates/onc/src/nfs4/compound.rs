@@ -139,6 +139,12 @@ pub enum OperationError {
         /// Its number.
         number: u32,
     },
+    /// The minor version no longer has the operation (RFC 8881 section 17).
+    #[error("operation {number} exists in earlier minor versions only")]
+    Removed {
+        /// Its number.
+        number: u32,
+    },
     /// The arguments are not what the standard says.
     #[error("arguments of {name}: {error}")]
     Malformed {
@@ -159,6 +165,7 @@ impl OperationError {
     pub const fn status(&self) -> Nfsstat4 {
         match self {
             Self::Illegal { .. } => Nfsstat4::OpIllegal,
+            Self::Removed { .. } => Nfsstat4::Notsupp,
             Self::Malformed { .. } | Self::Truncated(_) => Nfsstat4::Badxdr,
         }
     }
@@ -166,7 +173,9 @@ impl OperationError {
     /// The number of the operation that a server answers.
     pub fn resop<O: OperationSet>(&self) -> O {
         match self {
-            Self::Malformed { number, .. } => O::from_u32(*number).unwrap_or(O::ILLEGAL),
+            Self::Malformed { number, .. } | Self::Removed { number } => {
+                O::from_u32(*number).unwrap_or(O::ILLEGAL)
+            }
             Self::Illegal { .. } | Self::Truncated(_) => O::ILLEGAL,
         }
     }
@@ -250,8 +259,12 @@ impl<'a, O: OperationSet> CompoundArgs<'a, O> {
             .map_err(OperationError::Truncated)?;
         let illegal = OperationError::Illegal { number };
         let operation = O::from_u32(number).ok_or(illegal)?;
-        if operation == O::ILLEGAL || !operation.minor_versions().contains(&self.minorversion) {
+        let versions = operation.minor_versions();
+        if operation == O::ILLEGAL || self.minorversion < *versions.start() {
             return Err(illegal);
+        }
+        if self.minorversion > *versions.end() {
+            return Err(OperationError::Removed { number });
         }
         let name = operation.name();
         operation

@@ -222,7 +222,7 @@ fn what_is_not_a_call_gets_the_right_answer() {
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 9] = [
+const TARGETS: [Target; 12] = [
     ("rpc", fuzzing::rpc),
     ("record", fuzzing::record),
     ("portmap", fuzzing::portmap),
@@ -232,6 +232,9 @@ const TARGETS: [Target; 9] = [
     ("nfs2_results", fuzzing::nfs2_results),
     ("nfs3_args", fuzzing::nfs3_args),
     ("nfs3_results", fuzzing::nfs3_results),
+    ("nfs4_args", fuzzing::nfs4_args),
+    ("nfs4_results", fuzzing::nfs4_results),
+    ("nfs4_callback", fuzzing::nfs4_callback),
 ];
 
 fn run_all(bytes: &[u8]) {
@@ -280,6 +283,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     seeds.push(("record", stream));
     seeds.extend(list_seeds(&pool));
     seeds.extend(nfs2_seeds());
+    seeds.extend(crate::nfs4::seeds());
     seeds
 }
 

@@ -2,17 +2,23 @@
 //! hot path may not do.
 
 mod allocations;
+mod callbacks_nfs4;
 mod fixtures_nfs2;
 mod fixtures_nfs3;
 mod fixtures_rpc;
 mod hostile;
+mod messages_nfs4;
 mod nfs2;
+mod nfs4;
 mod oracle;
 mod readdir;
 mod record;
+mod results_nfs4;
 mod round_trip;
 mod samples;
 mod samples_nfs2;
+mod samples_nfs4;
+mod wire_nfs4;
 
 /// Bytes written as hex words, with whatever blanks help the reader.
 fn hex(text: &str) -> Vec<u8> {
