@@ -3,6 +3,9 @@
 //! | module | what it has |
 //! |---|---|
 //! | `open` | which connections a shard has and who uses them |
+//! | `variant` | what versions do differently: without state (2 and 3), with sessions (4.1) |
+//! | `stateless` | versions 2 and 3 on the loop |
+//! | `sessions` | version 4.1 on the loop |
 //! | `protocol`, `records` | what the loop of [`filermark_driver_kit::sockets`] asks of it; bytes into records |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `request` | per operation: its first call, its arguments, what its results mean |
@@ -35,10 +38,13 @@ mod readdir;
 mod records;
 mod reply;
 mod request;
+mod sessions;
 mod stale_reads;
+mod stateless;
 mod status;
 mod transfer;
 mod uncommitted;
+mod variant;
 
 #[cfg(test)]
 mod tests;

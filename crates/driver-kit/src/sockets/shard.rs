@@ -357,6 +357,20 @@ impl<P: WireProtocol> Shard<P> {
             self.turn(deadline)?;
         }
     }
+
+    /// Has the protocol end what the server keeps, until `deadline`; also after a request to
+    /// stop.
+    fn end_all(&mut self, deadline: Nanos) -> Result<(), DriverError> {
+        loop {
+            let now = self.core.state_mut().tick();
+            self.run_timers();
+            if now >= deadline || !self.core.end() {
+                return Ok(());
+            }
+            self.send_dirty();
+            self.turn(deadline)?;
+        }
+    }
 }
 
 impl<P: WireProtocol> ShardDriver for Shard<P> {
@@ -393,6 +407,12 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
         let ended = self.settle(deadline);
         self.core.end_settling();
         ended
+    }
+
+    fn end(&mut self, deadline: Nanos) {
+        if let Err(error) = self.end_all(deadline) {
+            tracing::debug!(%error, "the server keeps state of this client");
+        }
     }
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {

@@ -23,7 +23,7 @@ use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
-use filermark_onc::nfs3::Fh;
+use filermark_onc::nfs4::Fh4;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -81,8 +81,8 @@ fn name(kind: NameKind, number: u32) -> Name {
 
 fn file_system() -> FileSystem {
     FileSystem {
-        root: Fh::new(b"root").expect("short"),
-        run_dir: Fh::new(b"run dir").expect("short"),
+        root: Fh4::new(b"root").expect("short"),
+        run_dir: Fh4::new(b"run dir").expect("short"),
         rsize: SIZE,
         wsize: SIZE,
         readdir_bytes: 8192,

@@ -1,0 +1,283 @@
+//! Version 4.1 (RFC 8881) on the loop of the driver kit. Every connection is one client with a
+//! client ID and a session of its own.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `client` | a connection's client: set-up, session, losses, renewal of the lease |
+//! | `rows` | which operations each call has |
+//! | `encode` | which call is sent next, its slot, its bytes |
+//! | `reply` | what a reply says of session and state |
+//! | `results` | the results of the operations, as those of version 3 |
+//! | `opens` | the table of open files of a proc |
+//! | `opening` | when files are opened and closed, and what waits for that |
+//! | `callbacks` | answers to calls of the server |
+//! | `ending` | CLOSE, DESTROY_SESSION and DESTROY_CLIENTID at the end |
+//!
+//! A READ or WRITE that finds its file not open makes an OPEN as a call of its operation, and
+//! waits for it; so it does again when the server has lost the state. All calls but a few have
+//! a slot of the session from their encoding to their reply. A call that is sent again on
+//! another connection keeps slot and sequence number, so that the server executes it once.
+
+mod callbacks;
+mod client;
+mod encode;
+mod ending;
+mod opening;
+mod opens;
+mod reply;
+mod results;
+mod rows;
+
+pub(crate) use client::Client;
+pub(crate) use opens::ProcOpens;
+
+use super::calls::Call;
+use super::core::Core;
+use super::counters::Tally;
+use super::reply::CallOutcome;
+use super::variant::{ConnTimer, Variant};
+use crate::version4::SessionRequest;
+use client::Stage;
+use filermark_driver_kit::sockets::{Event, Received};
+use filermark_engine::driver::{Action, ObjectId};
+use filermark_model::{Nanos, NfsOp};
+use filermark_onc::nfs4::Operation;
+use filermark_onc::rpc::peek_xid;
+use opening::{Closing, Waiter};
+use rows::StateCall;
+use std::time::Duration;
+
+/// The waits for a busy server (NFS4ERR_DELAY): 10 ms, doubled up to 100 ms.
+const DELAY_FIRST: Nanos = Nanos::from_millis(10);
+const DELAY_LONGEST: Nanos = Nanos::from_millis(100);
+
+/// What a call has in this version.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionCall {
+    /// What the driver itself wants, if it is no procedure of version 3.
+    kind: Option<StateCall>,
+    /// Its slot of the session, from its encoding to its reply.
+    slot: Option<u32>,
+    /// The number of the client's session in which it has the slot.
+    session: u32,
+    /// The file whose open it uses.
+    used: Option<u32>,
+    /// The server may have executed it in an earlier session.
+    is_repeated: bool,
+    /// Since when it waits for a free slot.
+    waits_since: Option<Nanos>,
+    /// How often its file was opened again because the server had lost the state.
+    reopened: u8,
+}
+
+/// The event of a connection's last read, and its number.
+#[derive(Debug, Default)]
+pub(crate) struct SessionConn {
+    number: u32,
+    event: Event,
+}
+
+/// The state of all connections and procs of a shard.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    /// By connection.
+    clients: Vec<Client>,
+    /// By proc: what is open.
+    opens: Vec<ProcOpens>,
+    /// By proc: its number in the run, which names the owner of its opens.
+    owners: Vec<u32>,
+    /// What is asked of servers for a session.
+    request: SessionRequest,
+    /// The longest wait of a set-up for a server that is not ready.
+    ready_max: Duration,
+    /// Most waits of a call for a server that is not ready.
+    delays_max: u16,
+    /// Calls that wait until a file is open or closed.
+    waiting: Vec<Waiter>,
+    /// Files that are being closed.
+    closing: Vec<Option<Closing>>,
+    closing_free: Vec<u32>,
+    /// Counts uses of opens.
+    uses: u64,
+}
+
+impl Sessions {
+    /// Clients of these connections, for procs with these numbers. `busy_max` is the longest
+    /// time that a call waits for a server that is not ready.
+    pub(crate) fn new(
+        clients: Vec<Client>,
+        procs: Vec<u32>,
+        request: SessionRequest,
+        busy_max: Nanos,
+    ) -> Self {
+        Self {
+            clients,
+            opens: procs.iter().map(|_| ProcOpens::default()).collect(),
+            owners: procs,
+            request,
+            ready_max: Duration::from_nanos(busy_max.0),
+            delays_max: (busy_max.0 / DELAY_LONGEST.0).clamp(1, u16::MAX.into()) as u16,
+            waiting: Vec::with_capacity(64),
+            closing: Vec::new(),
+            closing_free: Vec::new(),
+            uses: 0,
+        }
+    }
+
+    fn client(&mut self, conn: u32) -> &mut Client {
+        &mut self.clients[conn as usize]
+    }
+}
+
+impl Variant for Sessions {
+    type Call = SessionCall;
+    type Conn = SessionConn;
+
+    /// All operations can be translated.
+    fn refusal(_core: &Core<Self>, _op: NfsOp, _action: Action) -> Option<u32> {
+        None
+    }
+
+    fn connected(core: &mut Core<Self>, conn: u32, state: &mut SessionConn) -> Event {
+        state.number = conn;
+        core.connect_client(conn)
+    }
+
+    fn closed(core: &mut Core<Self>, conn: u32, state: &mut SessionConn) {
+        state.event = Event::Nothing;
+        core.own.client(conn).disconnected();
+    }
+
+    fn own_bytes(core: &mut Core<Self>, state: &mut SessionConn, out: &mut Vec<u8>) {
+        out.append(&mut core.own.client(state.number).unsent);
+    }
+
+    #[inline]
+    fn encode_next(core: &mut Core<Self>, conn: u32, out: &mut Vec<u8>) -> bool {
+        core.encode_session_call(conn, out)
+    }
+
+    fn count_call(core: &mut Core<Self>, slot: u32) {
+        let call = core.calls.get(slot);
+        match rows::of(call) {
+            [] => core.counters.call(call.procedure),
+            row => core.counters.compound(row),
+        }
+    }
+
+    fn receive(
+        core: &mut Core<Self>,
+        conn: u32,
+        state: &mut SessionConn,
+        bytes: &[u8],
+        at: Nanos,
+    ) -> Received {
+        let mut records = std::mem::take(&mut core.records);
+        let progress = records.split(bytes, |record| {
+            let event = core.session_message(conn, record, at);
+            state.event = stronger(std::mem::take(&mut state.event), event);
+        });
+        core.records = records;
+        Ok(progress?)
+    }
+
+    fn after_read(_core: &mut Core<Self>, _conn: u32, state: &mut SessionConn) -> Event {
+        std::mem::take(&mut state.event)
+    }
+
+    fn fire(core: &mut Core<Self>, conn: u32, timer: ConnTimer) {
+        match timer {
+            ConnTimer::SetUp => core.set_up_again(conn),
+            ConnTimer::Renewal => core.renew_lease(conn),
+        }
+    }
+
+    #[inline]
+    fn is_repeated(call: &Call<SessionCall>) -> bool {
+        call.own.is_repeated
+    }
+
+    fn delay(core: &Core<Self>, waits: u16) -> Option<Nanos> {
+        if waits >= core.own.delays_max {
+            return None;
+        }
+        let factor = 1u64 << waits.min(10);
+        Some(Nanos(DELAY_FIRST.0 * factor).min(DELAY_LONGEST))
+    }
+
+    fn parked(core: &mut Core<Self>, slot: u32) {
+        core.stop_using(slot);
+    }
+
+    fn ended(core: &mut Core<Self>, slot: u32, outcome: CallOutcome) {
+        core.stop_using(slot);
+        core.drop_slot(slot);
+        core.state_call_ended(slot, outcome);
+    }
+
+    fn finish(core: &mut Core<Self>, op: u32) {
+        core.close_filled(op);
+    }
+
+    fn settle(core: &mut Core<Self>) -> bool {
+        core.close_idle()
+    }
+
+    fn forget_objects(core: &mut Core<Self>, proc: u32, from: ObjectId) {
+        core.close_from(proc, from);
+    }
+
+    fn renamed(core: &mut Core<Self>, op: u32) {
+        core.rename_open(op);
+    }
+
+    fn end(core: &mut Core<Self>) -> bool {
+        core.end_clients()
+    }
+
+    fn connect_advice(_core: &Core<Self>) -> &'static str {
+        "check that the server runs, serves NFSv4.1 (NFS_VERSION=3 is another choice), and how \
+         many connections it and this client allow (ulimit -n; RESVPORT allows 512 at most); \
+         CONNECTIONS=N lets procs share"
+    }
+}
+
+impl Core<Sessions> {
+    /// Processes a message of the server; returns its event.
+    fn session_message(&mut self, conn: u32, record: &[u8], at: Nanos) -> Event {
+        if callbacks::is_call(record) {
+            self.counters.add(Tally::Callbacks);
+            return self.answer_callback(conn, record);
+        }
+        let client = self.own.client(conn);
+        let is_own = peek_xid(record) == Some(client.xid);
+        match client.stage {
+            Stage::SettingUp | Stage::Binding if is_own => self.set_up_reply(conn, record),
+            Stage::Up => self.session_reply(conn, record, at),
+            Stage::Down | Stage::Waiting | Stage::SettingUp | Stage::Binding => {
+                self.count_unexpected_reply(peek_xid(record));
+                Event::Nothing
+            }
+        }
+    }
+}
+
+/// The one of two events of a read that the loop must see.
+fn stronger(before: Event, new: Event) -> Event {
+    let rank = |event: &Event| match event {
+        Event::Nothing => 0,
+        Event::Replies => 1,
+        Event::Send => 2,
+        Event::SetupAgain | Event::Up => 3,
+        Event::Lost(_) => 4,
+        Event::Refused(_) => 5,
+    };
+    if rank(&new) > rank(&before) {
+        new
+    } else {
+        before
+    }
+}
+
+/// The operations of a COMPOUND, in order.
+type Row = &'static [Operation];
