@@ -3,7 +3,6 @@
 use super::NfsDriver;
 use super::core::{Core, FileSystem, KnownVerf, Proc, Settings};
 use super::counters::Counters;
-use super::encode::wide;
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
 use super::ops::Ops;
@@ -11,6 +10,7 @@ use super::records::RecordSplitter;
 use super::sessions::{Client, Sessions};
 use super::uncommitted::UncommittedWrites;
 use super::variant::{Stateless, Variant};
+use crate::client::AnyFh;
 use crate::target::{Target, credential};
 use crate::version4::{ClientIdentity, SessionRequest};
 use filermark_driver_kit::marker::OwnerTexts;
@@ -24,8 +24,7 @@ use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_model::rng::hash3;
 use filermark_net::BufferSizes;
-use filermark_onc::nfs3::{Fh, PROGRAM};
-use filermark_onc::nfs4::Fh4;
+use filermark_onc::nfs3::PROGRAM;
 use filermark_onc::template::CallTemplate;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -63,22 +62,18 @@ pub(super) struct MountState {
 
 impl MountState {
     /// The state for a target and the run's directory in it.
-    pub(super) fn new(target: &Target, run_dir: Fh) -> Self {
+    pub(super) fn new(target: &Target, run_dir: AnyFh) -> Self {
         Self {
             address: target.nfs_address,
             file_system: FileSystem {
-                root: widened(&target.root),
-                run_dir: widened(&run_dir),
+                root: target.root,
+                run_dir,
                 rsize: target.rsize,
                 wsize: target.wsize,
                 readdir_bytes: target.fsinfo.rtmax.clamp(4096, READDIR_BYTES),
             },
         }
     }
-}
-
-fn widened(handle: &Fh) -> Fh4 {
-    wide(handle.handle()).to_fh()
 }
 
 fn millis(ms: u32) -> Nanos {
@@ -94,7 +89,7 @@ impl Settings {
             // Version 2 writes synchronously and has no COMMIT.
             commit: match plan.version {
                 NfsVersion::V2 => CommitPolicy::at_once(),
-                NfsVersion::V3 => plan.commit,
+                NfsVersion::V3 | NfsVersion::V41 => plan.commit,
             },
             datagrams: plan.transport == Transport::Udp,
             jukebox_delay: millis(plan.jukebox_delay_ms),

@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct SessionEnd {
     sessionid: Option<Sessionid4>,
-    clientid: Clientid4,
+    clientid: Option<Clientid4>,
     waits: RetryWaits,
     failure: Option<SessionRefusal>,
 }
@@ -37,9 +37,17 @@ impl SessionEnd {
     pub const fn new(session: &Session, wait_limit: Duration) -> Self {
         Self {
             sessionid: Some(session.sessionid()),
-            clientid: session.clientid(),
+            clientid: Some(session.clientid()),
             waits: RetryWaits::new(wait_limit),
             failure: None,
+        }
+    }
+
+    /// The end of this session alone; its client ID stays.
+    pub const fn of_session(session: &Session, wait_limit: Duration) -> Self {
+        Self {
+            clientid: None,
+            ..Self::new(session, wait_limit)
         }
     }
 
@@ -64,7 +72,7 @@ impl SessionEnd {
         match self.sessionid {
             Some(sessionid) => row.op(&DestroySessionArgs { sessionid }),
             None => row.op(&DestroyClientidArgs {
-                clientid: self.clientid,
+                clientid: self.clientid.unwrap_or_default(),
             }),
         };
         row.finish();
@@ -105,9 +113,9 @@ impl SessionEnd {
 
     fn next(&mut self, failure: Option<SessionRefusal>) -> EndStep {
         self.failure = self.failure.or(failure);
-        match self.sessionid.take() {
-            Some(_) => EndStep::Call,
-            None => EndStep::Done(self.failure.map_or(Ok(()), Err)),
+        match (self.sessionid.take(), self.clientid) {
+            (Some(_), Some(_)) => EndStep::Call,
+            _ => EndStep::Done(self.failure.map_or(Ok(()), Err)),
         }
     }
 }

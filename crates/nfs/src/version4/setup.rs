@@ -113,6 +113,14 @@ impl SessionSetup {
         }
     }
 
+    /// The session, if the server has created it: to be ended where the set-up cannot go on.
+    pub const fn session(&self) -> Option<&Session> {
+        match &self.stage {
+            Stage::ReclaimComplete { session, .. } => Some(session),
+            _ => None,
+        }
+    }
+
     /// Appends the next call as a record. `template` is of [`super::call_template`].
     pub fn next_call(&self, template: &CallTemplate, xid: u32, out: &mut Vec<u8>) {
         let record = template.begin(out, xid, PROC_COMPOUND);

@@ -87,7 +87,7 @@ impl SlotTable {
         })
     }
 
-    /// The highest slot that the server wants to be used (`sr_target_highest_slotid`). Slots above it are
+    /// The highest slot that the client shall use (`sr_target_highest_slotid`). Slots above it are
     /// not taken any more; those in use are released as their calls end. It grows again up to what was
     /// granted.
     #[inline]
