@@ -42,6 +42,18 @@ fn a_read_whose_reply_was_lost_is_read_again() {
     bench.end();
 }
 
+/// A server that keeps no replies: OPEN and CREATE are sent as new calls.
+#[test]
+fn calls_are_sent_anew_to_a_server_that_keeps_no_replies() {
+    let mut bench = Bench::new(once(Open, Deed::CloseAfter));
+    bench.server.state().keeps = false;
+    bench.succeed(read(0, SIZE));
+    let counters = bench.counters();
+    assert_eq!((counters["uncached_replies"], counters["OPEN"]), (1, 2));
+    bench.server.state().opens.pop_first();
+    bench.end();
+}
+
 #[test]
 fn a_call_that_was_not_executed_is_executed_after_a_reconnect() {
     let mut bench = Bench::new(once(Access, Deed::CloseBefore));

@@ -81,6 +81,8 @@ pub(super) struct State {
     pub(super) replays: usize,
     /// Messages of the client that are answers to callbacks.
     pub(super) answers: Vec<Vec<u8>>,
+    /// Replies are kept, if the client wants it.
+    pub(super) keeps: bool,
     /// How safe WRITEs are answered.
     pub(super) stable: StableHow,
     pub(super) most_open: usize,
@@ -111,6 +113,7 @@ impl Server {
             single: Vec::new(),
             replays: 0,
             answers: Vec::new(),
+            keeps: true,
             stable: StableHow::FileSync,
             most_open: 0,
             seen: 0,
@@ -391,7 +394,7 @@ impl State {
         row.finish();
         let session = self.sessions.get_mut(&sequence.sessionid)?;
         let slot = &mut session.slots[sequence.slotid as usize];
-        slot.kept = sequence.cachethis.then(|| reply[header.len()..].to_vec());
+        slot.kept = (sequence.cachethis && self.keeps).then(|| reply[header.len()..].to_vec());
         match deed {
             Deed::CloseAfter => None,
             Deed::Call(call) => Some(vec![call, reply]),

@@ -214,7 +214,7 @@ fn files_are_closed_at_the_end_of_a_phase() {
     let soon = bench.shard.core.state.clock.now() + Nanos::from_secs(60);
     bench.shard.make_stable(soon).expect("sockets work");
     assert!(bench.server.state().opens.is_empty());
-    assert!(bench.counters().is_empty(), "none of it is part of RUN");
+    assert_eq!(bench.counters()["CLOSE"], 5);
     bench.succeed(create(6));
     bench.shard.forget_objects(0, ObjectId(1));
     bench.succeed(Action::Null);
