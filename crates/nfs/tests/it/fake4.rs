@@ -33,9 +33,9 @@ pub struct State {
     pub calls: Vec<Operation>,
     /// Slot and sequence number of each SEQUENCE.
     pub sequences: Vec<(u32, u32)>,
-    sessions: u8,
+    pub sessions: u8,
     pub edit: Option<Edit>,
-    replies: usize,
+    pub replies: usize,
     /// The minor version; others answer NFS4ERR_MINOR_VERS_MISMATCH.
     pub minor_version: u32,
 }
