@@ -8,6 +8,52 @@
 //! Structures have the RFCs' names and field names without the short prefix of the structure
 //! (`sa_slotid` is [`SequenceArgs::slotid`]). The set and the values of attributes are a [`Fattr4`] in
 //! a message, and [`Attributes`] to be used. The [`callback`] program is the same in the other direction.
+//!
+//! A LOOKUP of version 3 as a row of version 4, both ends:
+//!
+//! ```
+//! use filermark_onc::nfs4::*;
+//! use filermark_onc::xdr::Decoder;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // The client, behind the header of its call.
+//! let mut call = Vec::with_capacity(4096);
+//! let mut row = CompoundWriter::begin(&mut call, b"", 1);
+//! row.op(&PutrootfhArgs {}).op(&LookupArgs { objname: b"name" });
+//! row.op(&GetattrArgs { attr_request: Bitmap4::of(&[Attribute::Size]) });
+//! row.finish();
+//!
+//! // The server: the first failure ends the row.
+//! let row = CompoundArgs::decode(&mut Decoder::new(&call))?;
+//! let mut reply = Vec::new();
+//! let mut results = CompoundResWriter::<Operation>::begin(&mut reply, row.tag);
+//! let attributes = Attributes { size: Some(9), ..Attributes::default() };
+//! for args in row {
+//!     let status = match args {
+//!         Ok(Args::Putrootfh(_)) => results.result::<PutrootfhArgs>(&Ok(())),
+//!         Ok(Args::Lookup(_)) => results.result::<LookupArgs>(&Ok(())),
+//!         Ok(Args::Getattr(_)) => results.result::<GetattrArgs>(&Ok(GetattrOk {
+//!             obj_attributes: Fattr4::new(&attributes),
+//!         })),
+//!         Ok(other) => results.fail(other.operation(), Nfsstat4::Notsupp),
+//!         Err(error) => results.fail(error.resop(), error.status()),
+//!     };
+//!     if status != Nfsstat4::Ok {
+//!         break;
+//!     }
+//! }
+//! results.finish();
+//!
+//! // The client again.
+//! let mut results = CompoundRes::<Operation>::decode(&mut Decoder::new(&reply))?;
+//! results.read::<PutrootfhArgs>()??;
+//! results.read::<LookupArgs>()??;
+//! let found = results.read::<GetattrArgs>()??.obj_attributes.attributes()?;
+//! assert_eq!(found.size, Some(9));
+//! results.end()?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod attribute;
 mod basic;

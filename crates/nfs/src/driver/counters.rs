@@ -8,8 +8,6 @@ use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::Operation;
 use std::collections::BTreeMap;
 
-/// The place of COMMIT among the operations.
-const COMMIT_AT: usize = place_of(Operation::Commit);
 /// The name of the counter of COMPOUNDs.
 const COMPOUND: &str = "COMPOUND";
 
@@ -28,8 +26,6 @@ pub(crate) struct Counters {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
     procedures: [u64; Procedure::COUNT],
-    compounds: u64,
-    operations: [u64; Operation::COUNT],
     tallies: [u64; Tally::COUNT],
 }
 
@@ -76,23 +72,17 @@ impl Counters {
     pub(crate) fn values(&self) -> Counted {
         Counted {
             procedures: self.procedures,
-            compounds: self.compounds,
-            operations: self.operations,
             tallies: self.tallies,
         }
     }
 
     /// Discards what was counted since the end of RUN, at which the values were `before`,
-    /// except for the outcome of its writes.
+    /// except for the outcome of its writes. Of version 4 the CLOSEs belong to RUN, too.
     pub(crate) fn discard_after_run(&mut self, before: &Counted) {
         let since = std::mem::replace(&mut self.tallies, before.tallies);
         let commits = self.procedures[Procedure::Commit as usize];
         self.procedures = before.procedures;
         self.procedures[Procedure::Commit as usize] = commits;
-        self.compounds = before.compounds;
-        let commits = self.operations[COMMIT_AT];
-        self.operations = before.operations;
-        self.operations[COMMIT_AT] = commits;
         for kept in [
             Tally::WriteCommits,
             Tally::EndCommits,

@@ -219,7 +219,11 @@ fn core<V: Variant>(
         settings: Settings::of(plan),
         history: History::new(setup.data.clone(), setup.procs.len()),
         owners: OwnerTexts::default(),
-        template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
+        template: CallTemplate::new(
+            PROGRAM,
+            V::program_version(plan),
+            credential(plan).as_auth(),
+        ),
         uncommitted: UncommittedWrites::new(plan.commit, procs.len()),
         verfs: vec![KnownVerf::default(); file_systems.len()],
         file_systems,

@@ -40,8 +40,9 @@ use crate::version4::SessionRequest;
 use client::Stage;
 use filermark_driver_kit::sockets::{Event, Received};
 use filermark_engine::driver::{Action, ObjectId};
+use filermark_model::plan::NfsPlan;
 use filermark_model::{Nanos, NfsOp};
-use filermark_onc::nfs4::Operation;
+use filermark_onc::nfs4::{Operation, VERSION};
 use filermark_onc::rpc::peek_xid;
 use opening::{Closing, Waiter};
 use rows::StateCall;
@@ -64,8 +65,6 @@ pub(crate) struct SessionCall {
     used: Option<u32>,
     /// The server may have executed it in an earlier session.
     is_repeated: bool,
-    /// Since when it waits for a free slot.
-    waits_since: Option<Nanos>,
     /// How often its file was opened again because the server had lost the state.
     reopened: u8,
 }
@@ -132,6 +131,10 @@ impl Sessions {
 impl Variant for Sessions {
     type Call = SessionCall;
     type Conn = SessionConn;
+
+    fn program_version(_plan: &NfsPlan) -> u32 {
+        VERSION
+    }
 
     /// All operations can be translated.
     fn refusal(_core: &Core<Self>, _op: NfsOp, _action: Action) -> Option<u32> {
@@ -281,3 +284,6 @@ fn stronger(before: Event, new: Event) -> Event {
 
 /// The operations of a COMPOUND, in order.
 type Row = &'static [Operation];
+
+#[cfg(test)]
+mod tests;

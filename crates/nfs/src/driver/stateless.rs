@@ -10,7 +10,7 @@ use super::status::NOT_IN_V2;
 use super::variant::{Stateless, Variant};
 use filermark_driver_kit::sockets::{Event, Received, probe_xid};
 use filermark_engine::driver::Action;
-use filermark_model::plan::NfsVersion;
+use filermark_model::plan::{NfsPlan, NfsVersion};
 use filermark_model::{Nanos, NfsOp};
 use filermark_net::FrameProgress;
 use filermark_onc::rpc::{ReplyHeader, peek_xid};
@@ -34,6 +34,10 @@ pub(crate) struct ConnState {
 impl Variant for Stateless {
     type Call = ();
     type Conn = ConnState;
+
+    fn program_version(plan: &NfsPlan) -> u32 {
+        plan.version.number()
+    }
 
     fn refusal(core: &Core, op: NfsOp, action: Action) -> Option<u32> {
         let is_refused = core.settings.version == NfsVersion::V2 && !is_in_v2(op, action);

@@ -30,11 +30,11 @@ use std::sync::Arc;
 type Shard = sockets::Shard<Core>;
 
 /// Transfer size that is used with the fake server.
-const SIZE: u32 = 4096;
+pub(super) const SIZE: u32 = 4096;
 /// A file that the tests read and write.
-const FILE: ObjectId = ObjectId(1);
+pub(super) const FILE: ObjectId = ObjectId(1);
 
-fn plan() -> NfsPlan {
+pub(super) fn plan() -> NfsPlan {
     NfsPlan {
         gids: vec![1, 2],
         machine_name: "client".to_owned(),
@@ -48,14 +48,14 @@ fn plan() -> NfsPlan {
     }
 }
 
-fn mount() -> MountPoint {
+pub(super) fn mount() -> MountPoint {
     MountPoint {
         host: "127.0.0.1".to_owned(),
         path: "/export".to_owned(),
     }
 }
 
-fn setup(procs: u32, checking: VerifyLevel) -> ShardSetup {
+pub(super) fn setup(procs: u32, checking: VerifyLevel) -> ShardSetup {
     let proc = |number| ProcSetup {
         number,
         mount: mount(),
@@ -75,11 +75,11 @@ fn setup(procs: u32, checking: VerifyLevel) -> ShardSetup {
     }
 }
 
-fn name(kind: NameKind, number: u32) -> Name {
+pub(super) fn name(kind: NameKind, number: u32) -> Name {
     Name::new(kind, number)
 }
 
-fn file_system() -> FileSystem {
+pub(super) fn file_system() -> FileSystem {
     FileSystem {
         root: Fh4::new(b"root").expect("short"),
         run_dir: Fh4::new(b"run dir").expect("short"),
@@ -198,7 +198,7 @@ fn getattr() -> Action {
     Action::Getattr { object: FILE }
 }
 
-fn read(offset: u64, length: u32) -> Action {
+pub(super) fn read(offset: u64, length: u32) -> Action {
     Action::Read {
         object: FILE,
         file: 7,
@@ -207,7 +207,7 @@ fn read(offset: u64, length: u32) -> Action {
     }
 }
 
-fn write(offset: u64, length: u32) -> Action {
+pub(super) fn write(offset: u64, length: u32) -> Action {
     Action::Write {
         object: FILE,
         file: 7,

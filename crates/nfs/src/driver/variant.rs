@@ -7,6 +7,7 @@ use super::core::Core;
 use super::reply::CallOutcome;
 use filermark_driver_kit::sockets::{Event, Received};
 use filermark_engine::driver::{Action, ObjectId};
+use filermark_model::plan::NfsPlan;
 use filermark_model::{Nanos, NfsOp};
 use std::fmt::Debug;
 
@@ -17,6 +18,8 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     /// Its data of a connection.
     type Conn: Debug + Default;
 
+    /// The version of the RPC program.
+    fn program_version(plan: &NfsPlan) -> u32;
     /// Why an operation cannot be done in this version; a number of [`super::status`].
     fn refusal(core: &Core<Self>, op: NfsOp, action: Action) -> Option<u32>;
 

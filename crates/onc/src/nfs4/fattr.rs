@@ -20,6 +20,16 @@ macro_rules! attributes {
             /// others, and all that follow them, could not be read.
             pub const KNOWN: Bitmap4 = Bitmap4::of(&[$(Attribute::$variant,)*]);
 
+            /// Those that GETATTR cannot return: they can only be set, or are for READDIR alone. A server
+            /// answers NFS4ERR_INVAL (RFC 8881 sections 5.5 and 5.8.1.12).
+            pub const NOT_IN_GETATTR: Bitmap4 = Bitmap4::of(&[
+                Attribute::RdattrError,
+                Attribute::TimeAccessSet,
+                Attribute::TimeModifySet,
+                Attribute::ModeSetMasked,
+                Attribute::ModeUmask,
+            ]);
+
             /// Which attributes have a value.
             pub fn mask(&self) -> Bitmap4 {
                 let mut mask = Bitmap4::EMPTY;

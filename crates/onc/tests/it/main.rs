@@ -18,6 +18,7 @@ mod round_trip;
 mod samples;
 mod samples_nfs2;
 mod samples_nfs4;
+mod server_nfs4;
 mod wire_nfs4;
 
 /// Bytes written as hex words, with whatever blanks help the reader.

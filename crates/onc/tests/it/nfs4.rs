@@ -498,10 +498,9 @@ fn special_stateids_are_those_of_the_standard() {
     assert!(Stateid4::CURRENT.is_special() && !Pool4::fixed().stateid(0).is_special());
 }
 
-#[test]
-fn layouts_of_flexible_files_come_back() {
+/// The body of a layout of flexible files with two copies.
+pub fn flexible_layout(pool: &Pool4) -> Vec<u8> {
     use filermark_onc::nfs4::flexfiles::*;
-    let pool = Pool4::fixed();
     let handles = [pool.handle()];
     let servers = [FfDataServer4 {
         deviceid: pool.id16,
@@ -522,12 +521,12 @@ fn layouts_of_flexible_files_come_back() {
     };
     let bytes = encoded(&layout);
     assert_eq!(xdr::decode(&bytes), Ok(layout));
-    for cut in 0..bytes.len() {
-        assert!(
-            xdr::decode::<FfLayout4<'_>>(&bytes[..cut]).is_err(),
-            "{cut}"
-        );
-    }
+    bytes
+}
+
+/// The address of a data server of flexible files.
+pub fn flexible_device(pool: &Pool4) -> Vec<u8> {
+    use filermark_onc::nfs4::flexfiles::*;
     let addresses = [pool.netaddr()];
     let versions = [FfDeviceVersions4 {
         version: 3,
@@ -542,9 +541,74 @@ fn layouts_of_flexible_files_come_back() {
     };
     let bytes = encoded(&device);
     assert_eq!(xdr::decode(&bytes), Ok(device));
+    bytes
+}
+
+/// What a client reports of a data server, in LAYOUTRETURN.
+pub fn flexible_report(pool: &Pool4) -> Vec<u8> {
+    use filermark_onc::nfs4::flexfiles::*;
+    let latency = FfIoLatency4 {
+        ops_requested: 1,
+        bytes_requested: 2,
+        ops_completed: 3,
+        bytes_completed: 4,
+        bytes_not_delivered: 5,
+        total_busy_time: pool.time(0),
+        aggregate_completion_time: pool.time(1),
+    };
+    let errors = [FfIoerr4 {
+        offset: 1,
+        length: 2,
+        stateid: pool.stateid(0),
+        errors: Array::new(&pool.errors).expect("one"),
+    }];
+    let statistics = [FfIostats4 {
+        offset: 1,
+        length: 2,
+        stateid: pool.stateid(0),
+        read: pool.io(0),
+        write: pool.io(2),
+        deviceid: pool.id16,
+        layoutupdate: FfLayoutupdate4 {
+            addr: pool.netaddr(),
+            fhandle: pool.handle(),
+            read: latency,
+            write: latency,
+            duration: pool.time(2),
+            local: false,
+        },
+    }];
+    let report = FfLayoutreturn4 {
+        ioerr_report: Array::new(&errors).expect("one"),
+        iostats_report: Array::new(&statistics).expect("one"),
+    };
+    let bytes = encoded(&report);
+    assert_eq!(xdr::decode(&bytes), Ok(report));
+    bytes
+}
+
+#[test]
+fn every_cut_of_a_body_of_flexible_files_is_noticed() {
+    use filermark_onc::nfs4::flexfiles::*;
+    let pool = Pool4::fixed();
+    let bytes = flexible_layout(&pool);
+    for cut in 0..bytes.len() {
+        assert!(
+            xdr::decode::<FfLayout4<'_>>(&bytes[..cut]).is_err(),
+            "{cut}"
+        );
+    }
+    let bytes = flexible_device(&pool);
     for cut in 0..bytes.len() {
         assert!(
             xdr::decode::<FfDeviceAddr4<'_>>(&bytes[..cut]).is_err(),
+            "{cut}"
+        );
+    }
+    let bytes = flexible_report(&pool);
+    for cut in 0..bytes.len() {
+        assert!(
+            xdr::decode::<FfLayoutreturn4<'_>>(&bytes[..cut]).is_err(),
             "{cut}"
         );
     }

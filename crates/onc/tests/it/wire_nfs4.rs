@@ -1,12 +1,14 @@
 //! NFSv4 as tshark understands it: every operation and callback, calls and replies.
 
-use filermark_onc::nfs4::{self, Operation, OperationSet, Results, StateProtect4R, callback};
+use filermark_onc::nfs4::{self, callback, *};
 use filermark_onc::record::OpenRecord;
 use filermark_onc::rpc::{AuthSys, CallHeader, OpaqueAuth, ReplyHeader};
-use filermark_onc::xdr;
+use filermark_onc::xdr::{self, Array};
 use filermark_testbed::{Pcap, Sandbox, available};
 
-use crate::nfs4::{all_results, call, cb_call, reply};
+use crate::nfs4::{
+    all_results, call, cb_call, flexible_device, flexible_layout, flexible_report, reply,
+};
 use crate::samples_nfs4::Pool4;
 
 /// The program number of callbacks that tshark knows.
@@ -116,6 +118,67 @@ fn tshark_agrees(all: Vec<(u32, Exchange)>, field: &str) {
     assert_eq!(seen, expected, "the operation of each call and reply");
     let shown = pcap.tshark(&["-Y", "_ws.malformed", "-V"]).expect("tshark");
     assert_eq!(pcap.malformed().expect("tshark"), 0, "{shown}");
+}
+
+/// A layout, a data server and a report in the form of flexible files.
+fn flexible_files() -> Vec<(u32, Exchange)> {
+    let pool = Pool4::fixed();
+    let (layout, device) = (flexible_layout(&pool), flexible_device(&pool));
+    let content = |body| LayoutContent4 {
+        layout_type: layout_type::FLEX_FILES,
+        body,
+    };
+    let parts = [Layout4 {
+        offset: 0,
+        length: u64::MAX,
+        iomode: Layoutiomode4::Rw,
+        content: content(&layout),
+    }];
+    let got = Results::Layoutget(Ok(LayoutgetOk {
+        return_on_close: true,
+        stateid: pool.stateid(0),
+        layout: Array::new(&parts).expect("one"),
+    }));
+    let found = Results::Getdeviceinfo(Ok(GetdeviceinfoOk {
+        device_addr: content(&device),
+        notification: Bitmap4::EMPTY,
+    }));
+    let all = [got, found].map(|results| {
+        let operation = results.operation();
+        let messages = exchange(
+            operation.to_u32(),
+            nfs4::PROGRAM,
+            nfs4::VERSION,
+            &call(&pool, operation),
+            &reply::<Operation>(&results),
+        );
+        (operation.to_u32(), messages)
+    });
+    let report = flexible_report(&pool);
+    let args = LayoutreturnArgs {
+        reclaim: false,
+        layout_type: layout_type::FLEX_FILES,
+        iomode: Layoutiomode4::Any,
+        layoutreturn: Layoutreturn4::File(LayoutreturnFile4 {
+            offset: 0,
+            length: u64::MAX,
+            stateid: pool.stateid(0),
+            body: &report,
+        }),
+    };
+    let mut returned = Vec::new();
+    let mut row = CompoundWriter::begin(&mut returned, b"tag", 2);
+    row.op(&args);
+    row.finish();
+    let results = reply::<Operation>(&pool.ok(Operation::Layoutreturn));
+    let number = Operation::Layoutreturn.to_u32();
+    let messages = exchange(number, nfs4::PROGRAM, nfs4::VERSION, &returned, &results);
+    [all.to_vec(), vec![(number, messages)]].concat()
+}
+
+#[test]
+fn tshark_reads_the_bodies_of_flexible_files() {
+    tshark_agrees(flexible_files(), "nfs.opcode");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Captures decoded by tshark.
 
 use crate::round_trip;
-use filermark_testbed::{Capture, Fsal, Ganesha, KernelServer, available};
+use filermark_testbed::{Capture, Fsal, Ganesha, KernelServer, Pcap, Sandbox, available};
 
 const READ: u32 = 6;
 const WRITE: u32 = 7;
@@ -91,4 +91,25 @@ fn a_tap_can_be_captured_too() {
     let pcap = capture.stop().expect("the capture ends");
     assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
     assert!(pcap.calls().expect("tshark").contains_key(&WRITE));
+}
+
+#[test]
+fn a_written_capture_has_what_was_written_and_no_message_longer_than_a_packet() {
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    // NULL of NFSv3 and its reply, each with a record mark.
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    let call: Vec<u8> = words(&[1 << 31 | 40, 7, 0, 2, 100_003, 3, 0, 0, 0, 0, 0]);
+    let reply: Vec<u8> = words(&[1 << 31 | 24, 7, 1, 0, 0, 0, 0]);
+    let exchanges = [(call.clone(), reply.clone()), (call.clone(), reply)];
+    let Some(pcap) = available(Pcap::of_messages(&sandbox, 2049, &exchanges)) else {
+        return;
+    };
+    assert_eq!((pcap.packets(), pcap.dropped()), (4, 0));
+    assert_eq!(pcap.malformed().expect("tshark"), 0);
+    assert_eq!(pcap.calls().expect("tshark"), [(0, 2)].into());
+    let long = [(call, vec![0; 65_536])];
+    let error = Pcap::of_messages(&sandbox, 2049, &long).expect_err("too long");
+    assert!(error.to_string().contains("65536 bytes"), "{error}");
 }

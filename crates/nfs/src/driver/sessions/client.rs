@@ -63,6 +63,8 @@ pub(crate) struct Client {
     pub(super) last_call: Nanos,
     has_renewal_timer: bool,
     is_renewing: bool,
+    /// Since when all slots are in use and calls wait.
+    pub(super) full_since: Option<Nanos>,
     /// The bits of `sr_status_flags` that were reported already.
     flags_seen: u32,
     /// Sequence number of the last callback in the session.
@@ -90,6 +92,7 @@ impl Client {
             last_call: Nanos::ZERO,
             has_renewal_timer: false,
             is_renewing: false,
+            full_since: None,
             flags_seen: 0,
             callback_number: 0,
             closing: 0,

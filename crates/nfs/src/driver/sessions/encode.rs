@@ -94,6 +94,8 @@ impl Core<Sessions> {
             self.encode_row(slot, out);
             return true;
         }
+        // Nothing waits any more.
+        self.own.client(conn).full_since = None;
         false
     }
 
@@ -118,18 +120,18 @@ impl Core<Sessions> {
         };
         if call.own.slot.is_none() {
             let Some(taken) = established.session.take_slot() else {
-                call.own.waits_since.get_or_insert(now);
+                client.full_since.get_or_insert(now);
                 return false;
             };
             call.own.slot = Some(taken);
             call.own.session = client.number;
+            if let Some(since) = client.full_since {
+                let waited_us = now.since(since.max(call.first)).0 / 1_000;
+                self.counters.add(Tally::SlotWaits);
+                self.counters.add_many(Tally::SlotWaitTime, waited_us);
+            }
         }
         client.last_call = now;
-        if let Some(since) = call.own.waits_since.take() {
-            let waited_us = now.since(since).0 / 1_000;
-            self.counters.add(Tally::SlotWaits);
-            self.counters.add_many(Tally::SlotWaitTime, waited_us);
-        }
         true
     }
 

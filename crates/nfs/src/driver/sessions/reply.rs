@@ -201,6 +201,8 @@ impl Core<Sessions> {
         // It was not executed; the slot went with the session.
         let call = self.calls.get_mut(slot);
         call.own.slot = None;
+        // An earlier transmission may have been.
+        call.own.is_repeated |= call.retransmitted;
         match again {
             true => Judged::Lost(status.to_string()),
             false => Judged::EndedAndLost(failed(status), status.to_string()),
