@@ -247,6 +247,12 @@ fn options_that_contradict_each_other() {
         got[0].contains("NFS_PORT=2, but the URLs in MNT_POINTS name port 1"),
         "{got:?}"
     );
+    let datagrams = ["NFS_VERSION=4.1", "TCP=off"];
+    let got = bad(Path::new("/nowhere"), LEAST, &datagrams);
+    assert!(got[0].contains("NFSv4.1 needs connections"), "{got:?}");
+    let version = ["NFS_VERSION=4.1", "BENCHMARK=nfs2-1997"];
+    let got = bad(Path::new("/nowhere"), LEAST, &version);
+    assert!(got[0].contains("is for NFS version 2"), "{got:?}");
     let ports = ["MNT_POINTS=nfs://a:1/x nfs://a:2/x", "PROCS=2"];
     let got = bad(Path::new("/nowhere"), LEAST, &ports);
     assert!(got[0].contains("different ports: 1, 2"), "{got:?}");
