@@ -3,7 +3,9 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `client` | a connection's client: set-up, session, losses, renewal of the lease |
+//! | `state` | the state of a shard and of a call |
+//! | `client` | the client of a connection |
+//! | `setup` | its set-up, what it has lost, the renewal of its lease |
 //! | `rows` | which operations each call has |
 //! | `encode` | which call is sent next, its slot, its bytes |
 //! | `reply` | what a reply says of session and state |
@@ -27,105 +29,34 @@ mod opens;
 mod reply;
 mod results;
 mod rows;
+mod setup;
+mod state;
 
 pub(crate) use client::Client;
-pub(crate) use opens::ProcOpens;
+pub(crate) use state::Sessions;
 
 use super::calls::Call;
 use super::core::Core;
 use super::counters::Tally;
 use super::reply::CallOutcome;
 use super::variant::{ConnTimer, Variant};
-use crate::version4::SessionRequest;
 use client::Stage;
 use filermark_driver_kit::sockets::{Event, Received};
 use filermark_engine::driver::{Action, ObjectId};
 use filermark_model::plan::NfsPlan;
 use filermark_model::{Nanos, NfsOp};
-use filermark_onc::nfs4::{Operation, VERSION};
+use filermark_onc::nfs4::VERSION;
 use filermark_onc::rpc::peek_xid;
-use opening::{Closing, Waiter};
-use rows::StateCall;
-use std::time::Duration;
+use state::{DELAY_LONGEST, SessionCall};
 
 /// The waits for a busy server (NFS4ERR_DELAY): 10 ms, doubled up to 100 ms.
 const DELAY_FIRST: Nanos = Nanos::from_millis(10);
-const DELAY_LONGEST: Nanos = Nanos::from_millis(100);
-
-/// What a call has in this version.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SessionCall {
-    /// What the driver itself wants, if it is no procedure of version 3.
-    kind: Option<StateCall>,
-    /// Its slot of the session, from its encoding to its reply.
-    slot: Option<u32>,
-    /// The number of the client's session in which it has the slot.
-    session: u32,
-    /// The file whose open it uses.
-    used: Option<u32>,
-    /// The server may have executed it in an earlier session.
-    is_repeated: bool,
-    /// How often its file was opened again because the server had lost the state.
-    reopened: u8,
-}
 
 /// The event of a connection's last read, and its number.
 #[derive(Debug, Default)]
 pub(crate) struct SessionConn {
     number: u32,
     event: Event,
-}
-
-/// The state of all connections and procs of a shard.
-#[derive(Debug)]
-pub(crate) struct Sessions {
-    /// By connection.
-    clients: Vec<Client>,
-    /// By proc: what is open.
-    opens: Vec<ProcOpens>,
-    /// By proc: its number in the run, which names the owner of its opens.
-    owners: Vec<u32>,
-    /// What is asked of servers for a session.
-    request: SessionRequest,
-    /// The longest wait of a set-up for a server that is not ready.
-    ready_max: Duration,
-    /// Most waits of a call for a server that is not ready.
-    delays_max: u16,
-    /// Calls that wait until a file is open or closed.
-    waiting: Vec<Waiter>,
-    /// Files that are being closed.
-    closing: Vec<Option<Closing>>,
-    closing_free: Vec<u32>,
-    /// Counts uses of opens.
-    uses: u64,
-}
-
-impl Sessions {
-    /// Clients of these connections, for procs with these numbers. `busy_max` is the longest
-    /// time that a call waits for a server that is not ready.
-    pub(crate) fn new(
-        clients: Vec<Client>,
-        procs: Vec<u32>,
-        request: SessionRequest,
-        busy_max: Nanos,
-    ) -> Self {
-        Self {
-            clients,
-            opens: procs.iter().map(|_| ProcOpens::default()).collect(),
-            owners: procs,
-            request,
-            ready_max: Duration::from_nanos(busy_max.0),
-            delays_max: (busy_max.0 / DELAY_LONGEST.0).clamp(1, u16::MAX.into()) as u16,
-            waiting: Vec::with_capacity(64),
-            closing: Vec::new(),
-            closing_free: Vec::new(),
-            uses: 0,
-        }
-    }
-
-    fn client(&mut self, conn: u32) -> &mut Client {
-        &mut self.clients[conn as usize]
-    }
 }
 
 impl Variant for Sessions {
@@ -285,9 +216,6 @@ fn stronger(before: Event, new: Event) -> Event {
         before
     }
 }
-
-/// The operations of a COMPOUND, in order.
-type Row = &'static [Operation];
 
 #[cfg(test)]
 mod tests;

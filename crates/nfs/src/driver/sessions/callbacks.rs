@@ -2,7 +2,7 @@
 //! delegations and no layouts, so there is nothing to return; but a server that calls gets an
 //! answer, as it may wait for one.
 
-use super::Sessions;
+use super::state::Sessions;
 use crate::driver::core::Core;
 use filermark_driver_kit::sockets::Event;
 use filermark_onc::nfs4::callback::{

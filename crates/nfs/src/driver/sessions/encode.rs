@@ -3,7 +3,7 @@
 
 use super::opening::Prepared;
 use super::rows::{self, StateCall};
-use super::{SessionCall, Sessions};
+use super::state::{SessionCall, Sessions};
 use crate::driver::calls::Call;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;

@@ -1,34 +1,10 @@
 //! The end of the clients: CLOSE of what is open, DESTROY_SESSION, DESTROY_CLIENTID. Servers
 //! keep clients that do not send them for a long time.
 
-use super::Sessions;
+use super::client::Ending;
 use super::rows::StateCall;
+use super::state::Sessions;
 use crate::driver::core::Core;
-
-/// How far the end of a client is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// It has not begun.
-    #[default]
-    Running,
-    /// CLOSEs are under way.
-    Closing,
-    /// DESTROY_SESSION is under way.
-    Session,
-    /// DESTROY_CLIENTID is to be sent.
-    Client,
-    /// It is under way.
-    LastCall,
-    /// Nothing is left to do.
-    Done,
-}
-
-impl Ending {
-    /// A connection that is made now needs no session.
-    pub(super) const fn is_without_session(self) -> bool {
-        matches!(self, Self::Client | Self::LastCall | Self::Done)
-    }
-}
 
 impl Core<Sessions> {
     /// Goes on with the end of all clients; `false`: it is complete.

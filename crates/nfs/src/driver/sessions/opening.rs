@@ -2,7 +2,7 @@
 
 use super::opens::{self, OpenState};
 use super::rows::StateCall;
-use super::{SessionCall, Sessions};
+use super::state::{Closing, SessionCall, Sessions, Waiter};
 use crate::driver::core::{Core, Span};
 use crate::driver::counters::Tally;
 use crate::driver::ops::INTERNAL;
@@ -15,23 +15,6 @@ use filermark_onc::nfs4::{Fh4, Stateid4};
 
 /// How often in a row a call's file is opened again because the server has lost the state.
 const REOPENED_MAX: u8 = 3;
-
-/// A call that waits until a file is open or closed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiter {
-    proc: u32,
-    key: u32,
-    xid: u32,
-}
-
-/// A file that is being closed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Closing {
-    pub(super) stateid: Stateid4,
-    pub(super) handle: Fh4,
-    proc: u32,
-    key: u32,
-}
 
 /// What a call needs of the table before it can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -366,7 +349,7 @@ impl Core<Sessions> {
         for proc in 0..self.procs.len() as u32 {
             self.close_from(proc, ObjectId(0));
         }
-        !self.own.opens.iter().all(super::ProcOpens::is_empty)
+        !self.own.opens.iter().all(opens::ProcOpens::is_empty)
     }
 
     /// Closes the files of objects from `from` on.
@@ -413,30 +396,5 @@ impl Core<Sessions> {
             (DirRef::Object(dir), name) => Some((dir, name)),
             (DirRef::RunDir, _) => None,
         }
-    }
-}
-
-impl Sessions {
-    fn keep_closing(&mut self, closing: Closing) -> u32 {
-        match self.closing_free.pop() {
-            Some(place) => {
-                self.closing[place as usize] = Some(closing);
-                place
-            }
-            None => {
-                self.closing.push(Some(closing));
-                self.closing.len() as u32 - 1
-            }
-        }
-    }
-
-    fn forget_closing(&mut self, place: u32) -> Option<Closing> {
-        let closing = self.closing.get_mut(place as usize)?.take()?;
-        self.closing_free.push(place);
-        Some(closing)
-    }
-
-    pub(super) fn closing(&self, place: u32) -> Option<Closing> {
-        *self.closing.get(place as usize)?
     }
 }

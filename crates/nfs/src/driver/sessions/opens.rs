@@ -172,12 +172,6 @@ impl ProcOpens {
     pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
-
-    /// How many files are open or being opened.
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.keys.len()
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What a reply says of session and state; which calls are sent again, now or later, and
 //! which end.
 
-use super::Sessions;
-use super::client::lost;
 use super::opens::{self, OpenState};
 use super::rows::{self, StateCall};
+use super::setup::lost;
+use super::state::Sessions;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use crate::driver::reply::CallOutcome;

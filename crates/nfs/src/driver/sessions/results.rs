@@ -1,7 +1,7 @@
 //! The results of the operations, as those of the procedures of version 3.
 
-use super::Sessions;
 use super::rows::StateCall;
+use super::state::Sessions;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use crate::driver::readdir::ListingPart;

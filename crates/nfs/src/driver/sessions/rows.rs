@@ -1,10 +1,13 @@
 //! Which operations each call has: the translation of the procedures of version 3, and the
 //! calls that keep the state.
 
-use super::{Row, SessionCall};
+use super::state::SessionCall;
 use crate::driver::calls::Call;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::Operation::{self, *};
+
+/// The operations of a COMPOUND, in order.
+pub(super) type Row = &'static [Operation];
 
 /// A call that version 3 does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -125,7 +125,7 @@ counters! {
             "revoked_states",
             "NFSv4.1: of these, flags that state was revoked or is to be reclaimed.",
         )
-        .warns("times the status of SEQUENCE said that state was revoked or is to be reclaimed");
+        .warns("times the status of SEQUENCE reported that state was revoked or is to be reclaimed");
         Callbacks = c("callbacks", "NFSv4.1: calls of the server; all were answered.");
         ShortReads = shared::SHORT_READS;
         ShortWrites = shared::SHORT_WRITES;
