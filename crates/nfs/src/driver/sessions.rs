@@ -190,7 +190,11 @@ impl Variant for Sessions {
 
     fn fire(core: &mut Core<Self>, conn: u32, timer: ConnTimer) {
         match timer {
-            ConnTimer::SetUp => core.set_up_again(conn),
+            ConnTimer::SetUp if core.own.client(conn).stage == Stage::Waiting => {
+                core.set_up_again(conn);
+            }
+            // The connection has ended meanwhile.
+            ConnTimer::SetUp => {}
             ConnTimer::Renewal => core.renew_lease(conn),
         }
     }

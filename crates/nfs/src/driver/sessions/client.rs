@@ -13,7 +13,8 @@ use crate::version4::{
 use filermark_driver_kit::sockets::{Event, probe_xid};
 use filermark_model::Nanos;
 use filermark_onc::nfs4::{
-    BindConnToSessionArgs, CompoundRes, CompoundWriter, Nfsstat4, PROC_COMPOUND, channel_dir,
+    BindConnToSessionArgs, CompoundRes, CompoundWriter, Nfsstat4, PROC_COMPOUND, Sessionid4,
+    channel_dir,
 };
 use filermark_onc::rpc::ReplyHeader;
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
@@ -49,6 +50,8 @@ pub(crate) struct Client {
     pub(super) session: Option<Box<Established>>,
     /// The server does not know the session any more, or it cannot be used.
     is_lost: bool,
+    /// Sessions that were given up and that the server may still have.
+    abandoned: Vec<Sessionid4>,
     /// Counts sessions.
     pub(super) number: u32,
     /// Sessions lost since the last call that was executed.
@@ -84,6 +87,7 @@ impl Client {
             setup: None,
             session: None,
             is_lost: false,
+            abandoned: Vec::new(),
             number: 0,
             losses: 0,
             dead_slots: 0,
@@ -102,6 +106,8 @@ impl Client {
 
     /// Begins the set-up of a session: the first one, or one in place of the lost one.
     fn begin_setup(&mut self, request: SessionRequest, ready_max: Duration) {
+        self.abandon();
+        self.is_lost = self.session.is_some();
         let identity = self.identity.clone();
         self.setup = Some(match &self.session {
             Some(lost) => SessionSetup::again(identity, request, ready_max, lost),
@@ -148,9 +154,26 @@ impl Client {
         Some(Nanos(lease / RENEWALS))
     }
 
-    /// The session is over: only DESTROY_CLIENTID may follow.
+    /// The session is given up although the server may still have it: it is destroyed at the
+    /// end.
+    pub(super) fn abandon(&mut self) {
+        if let Some(established) = self.session.as_ref().filter(|_| !self.is_lost) {
+            self.abandoned.push(established.session.sessionid());
+        }
+    }
+
+    /// The session that is to be destroyed next.
+    pub(super) fn to_be_destroyed(&self) -> Option<Sessionid4> {
+        let own = self.session.as_ref().filter(|_| !self.is_lost);
+        let own = own.map(|established| established.session.sessionid());
+        self.abandoned.last().copied().or(own)
+    }
+
+    /// The session of [`Client::to_be_destroyed`] is over.
     pub(super) fn end_session(&mut self) {
-        self.is_lost = true;
+        if self.abandoned.pop().is_none() {
+            self.is_lost = true;
+        }
     }
 
     /// Whether there is a session that the server knows, as far as is known.

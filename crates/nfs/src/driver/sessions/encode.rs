@@ -208,7 +208,7 @@ impl Core<Sessions> {
             }
             StateCall::Renew => {}
             StateCall::DestroySession => {
-                let sessionid = session.map(|s| s.sessionid()).unwrap_or_default();
+                let sessionid = client.to_be_destroyed().unwrap_or_default();
                 row.op(&DestroySessionArgs { sessionid });
             }
             StateCall::DestroyClientid => {

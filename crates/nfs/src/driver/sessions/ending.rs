@@ -48,7 +48,7 @@ impl Core<Sessions> {
             Ending::Running if client.session.is_none() => client.ending = Ending::Done,
             Ending::Running => client.ending = Ending::Closing,
             Ending::Closing if client.closing == 0 => {
-                if !client.has_session() {
+                if client.to_be_destroyed().is_none() {
                     client.ending = Ending::Client;
                 } else if self.own_call(conn, None, StateCall::DestroySession) {
                     self.own.client(conn).ending = Ending::Session;
@@ -67,7 +67,8 @@ impl Core<Sessions> {
     pub(super) fn session_ended(&mut self, conn: u32) {
         let client = self.own.client(conn);
         client.end_session();
-        client.ending = Ending::Client;
+        // There may be another one.
+        client.ending = Ending::Closing;
     }
 
     /// DESTROY_CLIENTID has ended, whatever its outcome.

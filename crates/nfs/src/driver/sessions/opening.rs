@@ -8,7 +8,7 @@ use crate::driver::counters::Tally;
 use crate::driver::ops::INTERNAL;
 use crate::driver::reply::CallOutcome;
 use filermark_engine::driver::{Action, DirRef, ObjectId, PROC_DIR, Request};
-use filermark_engine::name::Name;
+use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::{Fh4, Stateid4};
@@ -94,7 +94,12 @@ impl Core<Sessions> {
                     return Need::Nothing;
                 };
                 let opens = &self.own.opens[logical.proc as usize];
-                opens.named(dir, name).map_or(Need::Nothing, Need::Closed)
+                let open = match name.kind {
+                    // CLEANUP: RUN may have been stopped with files open.
+                    NameKind::File => opens.any_open(Some(ObjectId(0))),
+                    _ => opens.named(dir, name),
+                };
+                open.map_or(Need::Nothing, Need::Closed)
             }
             _ => Need::Nothing,
         }

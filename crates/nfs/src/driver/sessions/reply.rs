@@ -180,6 +180,7 @@ impl Core<Sessions> {
                 call.own.slot = None;
                 Err(match status {
                     Nfsstat4::SeqMisordered | Nfsstat4::SeqFalseRetry | Nfsstat4::Badslot => {
+                        client.abandon();
                         self.lose_session(conn);
                         Judged::EndedAndLost(failed(status), status.to_string())
                     }
@@ -187,6 +188,7 @@ impl Core<Sessions> {
                 })
             }
             SequenceOutcome::OtherCall => {
+                client.abandon();
                 self.lose_session(conn);
                 let outcome = CallOutcome::Ends(Status::Garbage);
                 let reason = "the answer is that of another call".to_owned();

@@ -162,6 +162,17 @@ fn a_busy_server_is_asked_again() {
     }
 }
 
+/// A server that delays SEQUENCE and has counted the call nevertheless: the repetition is
+/// taken for a retry without a kept reply, and is sent as a new call.
+#[test]
+fn a_server_that_counts_a_delayed_call_is_tolerated() {
+    let mut bench = Bench::new(once(Open, Deed::Used(Nfsstat4::Delay)));
+    bench.succeed(read(0, SIZE));
+    let counters = bench.counters();
+    assert_eq!((counters["uncached_replies"], counters["READ"]), (1, 1));
+    bench.end();
+}
+
 /// State that the server has revoked: the file is opened again within the same operation.
 #[test]
 fn revoked_opens_are_opened_again() {
@@ -239,4 +250,8 @@ fn a_slot_without_a_reply_is_given_up_with_its_session() {
     let state = bench.server.state();
     let sessions = state.single.iter().filter(|o| **o == CreateSession);
     assert!(sessions.count() >= 2);
+    drop(state);
+    let now = bench.shard.core.state.clock.now();
+    bench.shard.end(now + Nanos::from_secs(60));
+    assert!(bench.server.state().clients.is_empty());
 }

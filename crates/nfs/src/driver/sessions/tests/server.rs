@@ -19,6 +19,8 @@ pub(super) enum Deed {
     Good,
     /// SEQUENCE is answered with this.
     Sequence(Nfsstat4),
+    /// The same, although the server has counted the call.
+    Used(Nfsstat4),
     /// The operation at this place is answered with this, and those before it are executed.
     Fail(usize, Nfsstat4),
     /// It is executed, and the connection ends without a reply.
@@ -355,6 +357,11 @@ impl State {
             return Some(vec![reply]);
         }
         let checked = self.check_sequence(sequence);
+        if let Deed::Used(status) = deed {
+            row.fail(Operation::Sequence, status);
+            row.finish();
+            return Some(vec![reply]);
+        }
         match checked {
             Checked::New => {}
             Checked::Failed(status) => {
