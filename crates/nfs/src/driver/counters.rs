@@ -104,7 +104,7 @@ impl Counters {
         let operations = Operation::ALL.iter().map(|o| o.name());
         take_counts(operations, &mut self.operations, into);
         let compounds = std::slice::from_mut(&mut self.compounds);
-        take_counts([COMPOUND].into_iter(), compounds, into);
+        take_counts([COMPOUND], compounds, into);
         take_counts(Tally::ALL.iter().map(|c| c.name), &mut self.tallies, into);
     }
 }
