@@ -36,8 +36,11 @@ impl Bench {
     }
 
     fn with(plan: NfsPlan, procs: u32, server: Server) -> Self {
+        Self::at(plan, setup(procs, VerifyLevel::Sample), server)
+    }
+
+    fn at(plan: NfsPlan, setup: ShardSetup, server: Server) -> Self {
         let driver = NfsDriver::new(plan);
-        let setup = setup(procs, VerifyLevel::Sample);
         let place = MountState {
             address: server.address,
             file_system: file_system(),

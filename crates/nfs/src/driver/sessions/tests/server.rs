@@ -426,6 +426,7 @@ impl State {
             return Checked::Failed(Nfsstat4::SeqMisordered);
         }
         slot.sequenceid = args.sequenceid;
+        slot.kept = None;
         Checked::New
     }
 

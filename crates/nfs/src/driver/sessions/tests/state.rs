@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::driver::sessions::opens::OPENS_MAX;
+use filermark_engine::clock::Clock;
 use filermark_onc::nfs4::Operation::*;
 use filermark_onc::nfs4::callback::{self, CbRecallArgs, CbSequenceArgs};
 use filermark_onc::nfs4::{
@@ -9,6 +10,7 @@ use filermark_onc::nfs4::{
 };
 use filermark_onc::rpc::{CallHeader, OpaqueAuth, ReplyHeader};
 use filermark_onc::xdr::{self, Array, Decoder};
+use std::time::{Duration, Instant};
 
 fn good(_: &Seen) -> Deed {
     Deed::Good
@@ -307,9 +309,9 @@ fn calls_of_the_server_are_answered() {
         bench.succeed(getattr());
     }
     assert_eq!(bench.counters()["callbacks"], 4);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while bench.server.state().answers.len() < 3 {
-        assert!(std::time::Instant::now() < deadline);
+        assert!(Instant::now() < deadline);
         bench.succeed(getattr());
     }
     let answers = bench.server.state().answers.clone();
@@ -327,6 +329,42 @@ fn calls_of_the_server_are_answered() {
     ];
     assert_eq!(statuses.collect::<Vec<_>>(), expected);
     bench.end();
+}
+
+/// A connection without calls sends SEQUENCE alone after a third of the lease, and once.
+#[test]
+fn an_idle_client_renews_its_lease() {
+    let clock = Clock::virtual_at_zero();
+    let setup = ShardSetup {
+        clock: clock.clone(),
+        ..setup(1, VerifyLevel::Sample)
+    };
+    let mut bench = Bench::at(plan(), setup, Server::start(4, good));
+    let third = Nanos(crate::version4::LEASE_ASSUMED.as_nanos() as u64 / 3);
+    let polled = |bench: &mut Bench| {
+        let mut done = Vec::new();
+        let now = bench.shard.core.state.clock.now();
+        bench.shard.poll(now, &mut done).expect("sockets work");
+        assert!(done.is_empty(), "no proc waits for it");
+    };
+    let renewals = |bench: &Bench| {
+        let state = bench.server.state();
+        state.executed.iter().filter(|row| row.is_empty()).count()
+    };
+    clock.sleep_until(Nanos(third.0 - 1));
+    polled(&mut bench);
+    assert_eq!(bench.counters().get("lease_renewals"), None, "not yet");
+    for nth in 1..=3 {
+        clock.sleep_until(Nanos(nth * third.0 + nth));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while renewals(&bench) < nth as usize || bench.shard.core.calls.first(0).is_some() {
+            assert!(Instant::now() < deadline);
+            polled(&mut bench);
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let counters = bench.counters();
+        assert_eq!((counters["lease_renewals"], counters["SEQUENCE"]), (1, 1));
+    }
 }
 
 /// Clients whose shard could not be opened do not stay on the server.
