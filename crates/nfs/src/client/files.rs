@@ -405,3 +405,17 @@ fn file_system<T>(
 fn offset_of(offset: u64) -> Option<u32> {
     (offset <= FILE_BYTES_MAX).then_some(offset as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_of_versions_2_and_3_are_the_same_after_a_round_trip() {
+        let handle = Fh::new(&[7; 64]).unwrap();
+        assert_eq!(narrow(&widen(&handle)), handle);
+        // Of version 4 alone: no bytes.
+        let long = AnyFh::new(&[7; 100]).unwrap();
+        assert_eq!(narrow(&long).as_bytes(), b"");
+    }
+}

@@ -3,7 +3,8 @@
 use crate::support::{claim, plan};
 use filermark_driver_kit::claim::{ClaimRole, RenewResult};
 use filermark_driver_kit::driver::{Driver, ReleaseScope};
-use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
+use filermark_driver_kit::survey::Survey;
+use filermark_model::plan::{DriverPlan, MountPoint, NfsPlan, NfsVersion};
 use filermark_nfs::NfsDriver;
 use filermark_nfs::client::{FileClient, Removal};
 use filermark_nfs::target::Target;
@@ -265,6 +266,38 @@ fn a_wrong_path_is_explained() {
         text.contains("/export/a-file on the server is not a directory"),
         "{text}"
     );
+}
+
+/// What `preflight` shows: the NFS port alone, and what the server states about itself.
+#[test]
+fn a_survey_creates_nothing() {
+    let Some(ganesha) = ganesha() else {
+        return;
+    };
+    let (plan, mount) = plan_for(&ganesha);
+    let plan = DriverPlan::Nfs(plan);
+    let what = Survey {
+        mounts: std::slice::from_ref(&mount),
+        dir_name: "filermark.test",
+        log_in: false,
+        unwritable: |_| None,
+    };
+    let found = ganesha
+        .sandbox()
+        .run(|| (filermark_nfs::DRIVER.survey)(&plan, &what));
+    let found = found.expect("a survey of NFS");
+    let [server] = found.servers.as_slice() else {
+        panic!("{found:?}");
+    };
+    let names: Vec<&str> = server.services.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["nfs"]);
+    assert_eq!(server.exports[0].writable, Ok(true));
+    let facts = &found.reports[0].report.server_facts;
+    for wanted in ["lease", "slots", "ca_maxoperations", "rsize", "wsize"] {
+        assert!(facts.iter().any(|(name, _)| name == wanted), "{facts:?}");
+    }
+    let files = ganesha.files().expect("files");
+    assert_eq!(std::fs::read_dir(files).expect("list").count(), 0);
 }
 
 #[test]

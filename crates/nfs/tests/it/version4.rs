@@ -2,6 +2,8 @@
 
 use crate::fake4::{Answer, State, start};
 use crate::support::{mount, plan};
+use filermark_engine::driver::StopFlag;
+use filermark_engine::interrupt_guard;
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::client::{ClientError, Nfs4Client, RpcOptions};
 use filermark_nfs::target::Target;
@@ -51,6 +53,21 @@ fn a_session_is_set_up_with_the_first_call_and_ended_with_the_client() {
     let expected = [&SET_UP[..], &[Operation::Putrootfh], &END].concat();
     assert_eq!(state.calls, expected);
     assert_eq!(state.sequences, [(0, 1), (0, 2)]);
+}
+
+#[test]
+fn the_session_is_ended_also_when_the_task_is_to_end() {
+    let (port, state) = start(State::new());
+    let mut nfs = client(port);
+    nfs.root().unwrap().unwrap();
+    let stop = StopFlag::new();
+    stop.raise();
+    let guard = interrupt_guard::interrupt_on(&stop);
+    assert!(matches!(nfs.root(), Err(ClientError::Stopped)));
+    drop(nfs);
+    drop(guard);
+    let calls = state.lock().unwrap().calls.clone();
+    assert_eq!(calls[calls.len() - 2..], END);
 }
 
 #[test]
