@@ -1,8 +1,9 @@
-//! Names the sources that the program is made from: prime and agents are compared by them,
-//! whatever system and profile each is built for.
+//! Names the sources that the program is made from, and whether it is optimized: prime and agents
+//! are compared by this name, whatever system each is built for.
 //!
-//! The name is the beginning of a SHA-256 over the paths and the contents of the workspace's
-//! sources and `Cargo.lock`. Line ends do not count, since Git may convert them. The commit is
+//! The name is the beginning of a SHA-256 over the profile, and the paths and the contents of the
+//! workspace's sources and `Cargo.lock`. The profile is `debug` or `release`; `dist`, which
+//! inherits `release`, counts as that. Line ends do not count, since Git may convert them. The commit is
 //! information only: a source archive has none.
 
 use sha2::{Digest, Sha256};
@@ -30,13 +31,13 @@ fn main() {
     let crate_dir = std::env::var("CARGO_MANIFEST_DIR").expect("Cargo sets it");
     let root = Path::new(&crate_dir).join("../..");
     println!("cargo:rerun-if-changed=build.rs");
-    let sources = name_of_sources(&root).unwrap_or_else(|e| {
+    let of_target = |name: &str| std::env::var(name).expect("Cargo sets it");
+    let sources = name_of_sources(&root, &of_target("PROFILE")).unwrap_or_else(|e| {
         panic!("the sources below {} cannot be read: {e}", root.display());
     });
     println!("cargo:rustc-env=FILERMARK_SOURCES={sources}");
     let commit = commit(&root).unwrap_or_default();
     println!("cargo:rustc-env=FILERMARK_COMMIT={commit}");
-    let of_target = |name: &str| std::env::var(name).expect("Cargo sets it");
     let (os, arch) = (
         of_target("CARGO_CFG_TARGET_OS"),
         of_target("CARGO_CFG_TARGET_ARCH"),
@@ -44,7 +45,7 @@ fn main() {
     println!("cargo:rustc-env=FILERMARK_SYSTEM={os}-{arch}");
 }
 
-fn name_of_sources(root: &Path) -> io::Result<String> {
+fn name_of_sources(root: &Path, profile: &str) -> io::Result<String> {
     let mut files = vec![root.join("Cargo.lock"), root.join("Cargo.toml")];
     for file in &files {
         println!("cargo:rerun-if-changed={}", file.display());
@@ -58,6 +59,7 @@ fn name_of_sources(root: &Path) -> io::Result<String> {
         .collect();
     named.sort();
     let mut hash = Sha256::new();
+    hash.update(format!("{profile}\n"));
     for (name, file) in named {
         let bytes = without_carriage_returns(&fs::read(file)?);
         hash.update(format!("{name}\n{}\n", bytes.len()));

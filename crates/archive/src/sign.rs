@@ -280,6 +280,7 @@ mod tests {
         assert!(!ok && line.contains("missing"), "{line}");
     }
 
+    #[cfg(unix)]
     #[test]
     fn files_that_are_no_signatures_fail_and_are_not_read() {
         let dir = tempfile::tempdir().unwrap();

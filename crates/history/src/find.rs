@@ -84,6 +84,7 @@ mod tests {
         for name in ["z.run.jsonl", "a/x.run.jsonl", "a/b/y.run.jsonl", "a/other"] {
             std::fs::write(dir.path().join(name), "").expect("a file");
         }
+        #[cfg(unix)]
         std::os::unix::fs::symlink(dir.path(), below.join("loop")).expect("a link");
         let found = find(&[dir.path().to_owned(), dir.path().join("a/other")]);
         let names: Vec<_> = found

@@ -10,7 +10,7 @@ mod copy_id;
 mod end_run;
 #[cfg(windows)]
 mod end_run_windows;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 pub(crate) mod fake;
 pub mod install;
 pub mod keys;

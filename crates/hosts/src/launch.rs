@@ -16,7 +16,7 @@ pub(crate) mod slurm;
 mod srun;
 pub mod ssh;
 pub mod tag;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 pub(crate) mod windows;
 

@@ -55,9 +55,15 @@ impl std::fmt::Display for SystemName {
 }
 
 /// The name of the directory where `install` puts a build for a system: hosts with different
-/// processors may have one home directory.
+/// processors may have one home directory. On POSIX systems it has the words of `uname`, as the
+/// scripts there make it. Windows states one processor as `AMD64` or `x86_64`, depending on who
+/// asks; the directory has Filermark's name of it.
 pub fn build_dir(build: &str, platform: &Platform) -> String {
-    let system = format!("{} {}", platform.os, platform.processor);
+    let name = SystemName::of(platform);
+    let system = match name.is_windows() {
+        true => name.to_string(),
+        false => format!("{} {}", platform.os, platform.processor),
+    };
     let plain = |c: char| match c.is_ascii_alphanumeric() || "._-".contains(c) {
         true => c.to_ascii_lowercase(),
         false => '-',

@@ -18,6 +18,54 @@ static KEPT_MARK: &str = MARK;
 /// Bytes of a file that are read at once.
 const CHUNK_LEN: usize = 1 << 20;
 
+/// Hashes what is read through it, so that a file is read once for its hash and its marks.
+pub struct HashingReader<R> {
+    inner: R,
+    hash: Sha256,
+    len: u64,
+}
+
+impl<R: Read> HashingReader<R> {
+    /// Of a file that is at its beginning.
+    pub fn new(inner: R) -> Self {
+        let hash = Sha256::new();
+        Self {
+            inner,
+            hash,
+            len: 0,
+        }
+    }
+
+    /// Reads the rest. Returns the SHA-256 of all bytes, as 64 hexadecimal digits, and their
+    /// number.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn finish(mut self) -> io::Result<(String, u64)> {
+        let mut chunk = vec![0; CHUNK_LEN];
+        loop {
+            match self.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let digest: [u8; 32] = self.hash.finalize().into();
+        let text = digest.iter().map(|b| format!("{b:02x}")).collect();
+        Ok((text, self.len))
+    }
+}
+
+impl<R: Read> Read for HashingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.hash.update(&buffer[..n]);
+        self.len += n as u64;
+        Ok(n)
+    }
+}
+
 /// A program file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -37,24 +85,9 @@ impl Program {
     /// # Errors
     /// It cannot be read.
     pub fn read(path: PathBuf) -> io::Result<Self> {
-        let mut file = File::open(&path)?;
-        let mut hash = Sha256::new();
-        let mut chunk = vec![0; CHUNK_LEN];
-        let mut len = 0;
-        loop {
-            match file.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(n) => {
-                    hash.update(&chunk[..n]);
-                    len += n as u64;
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        let digest: [u8; 32] = hash.finalize().into();
-        let sha256 = digest.iter().map(|b| format!("{b:02x}")).collect();
-        let mark = BuildMark::find(File::open(&path)?)?;
+        let mut file = HashingReader::new(File::open(&path)?);
+        let mark = BuildMark::find(&mut file)?;
+        let (sha256, len) = file.finish()?;
         Ok(Self {
             path,
             sha256,
@@ -191,6 +224,17 @@ mod tests {
         let program = Program::read(dir.path().join("abc")).unwrap();
         assert_eq!(program.build(), "0123456789abcdef", "declared");
         assert!(Program::read(dir.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn a_hash_is_of_the_whole_file_also_if_a_mark_is_found_early() {
+        let mut bytes = MARK.as_bytes().to_vec();
+        bytes.resize(3 * CHUNK_LEN, b'f');
+        let mut file = HashingReader::new(bytes.as_slice());
+        assert!(has_mark(&mut file).unwrap());
+        let found = file.finish().unwrap();
+        assert_eq!(found, HashingReader::new(&bytes[..]).finish().unwrap());
+        assert_eq!(found.1, bytes.len() as u64);
     }
 
     #[test]

@@ -103,13 +103,26 @@ fn wait_all(
 }
 
 /// Starts the program as leader of its own process group, and without the password in its
-/// environment.
+/// environment. On Windows it is ended, with its children, when this process ends in any way.
 ///
 /// # Errors
 /// It cannot be started.
 pub fn spawn_in_own_group(command: &mut Command) -> std::io::Result<Child> {
+    spawn_group(command, true)
+}
+
+/// [`spawn_in_own_group`] for a program that ends by itself at the end of its input, which our
+/// end is, too: an agent still removes its files then. No system ends it with this process.
+///
+/// # Errors
+/// It cannot be started.
+pub fn spawn_until_end_of_input(command: &mut Command) -> std::io::Result<Child> {
+    spawn_group(command, false)
+}
+
+fn spawn_group(command: &mut Command, ends_with_us: bool) -> std::io::Result<Child> {
     // srun would even pass it to all nodes.
-    group::spawn(command.env_remove(PASSWORD_VARIABLE))
+    group::spawn(command.env_remove(PASSWORD_VARIABLE), ends_with_us)
 }
 
 #[cfg(windows)]
@@ -124,7 +137,8 @@ mod group {
     use std::process::{Child, Command, ExitStatus};
     use std::time::Duration;
 
-    pub fn spawn(command: &mut Command) -> std::io::Result<Child> {
+    /// No group ends with this process here.
+    pub fn spawn(command: &mut Command, _ends_with_us: bool) -> std::io::Result<Child> {
         command.process_group(0).spawn()
     }
 

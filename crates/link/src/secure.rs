@@ -47,8 +47,7 @@ pub mod peer_keys;
 mod relay;
 pub mod seal;
 pub mod secret;
-// They take pairs of local sockets.
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 pub mod wire;
 

@@ -115,8 +115,7 @@ impl Program {
         self.line.push(b' ');
         self.line.extend_from_slice(path.as_bytes());
         self.line.push(b'\n');
-        running.question.wait_until_writable(stop)?;
-        running.question.write_all(&self.line)?;
+        running.question.write(&self.line, stop)?;
         running.read_line(&mut self.line, stop)?;
         let answer = parse(&self.line);
         if answer.is_err() && !self.reported {
@@ -145,21 +144,14 @@ struct RunningProgram {
 struct ProgramInput(Option<pipes::Input>);
 
 impl ProgramInput {
-    fn write_all(&mut self, line: &[u8]) -> Result<()> {
-        self.0.as_mut().ok_or(Errno::PIPE)?.write(line)
-    }
-
-    /// Waits until the program's pipe takes bytes: a program that answers without reading
-    /// eventually fills it.
-    fn wait_until_writable(&self, stop: &StopFlag) -> Result<()> {
-        let pipe = self.0.as_ref().ok_or(Errno::PIPE)?;
+    /// Writes a line as soon as the program's pipe takes it: a program that answers without
+    /// reading eventually fills it.
+    fn write(&mut self, line: &[u8], stop: &StopFlag) -> Result<()> {
         let limit = Instant::now() + ANSWER_LIMIT;
-        while !pipe.is_writable_within(LOOK_EVERY)? {
-            if Instant::now() >= limit || stop.is_raised() {
-                return Err(Errno::TIMEDOUT);
-            }
-        }
-        Ok(())
+        let pipe = self.0.as_mut().ok_or(Errno::PIPE)?;
+        pipe.write(line, LOOK_EVERY, || {
+            Instant::now() < limit && !stop.is_raised()
+        })
     }
 }
 

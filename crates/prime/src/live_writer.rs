@@ -272,6 +272,7 @@ mod tests {
     }
 
     /// A pipe without a reader is reported as an error and does not end the run.
+    #[cfg(unix)]
     #[test]
     fn a_pipe_without_a_reader_does_not_block_the_run() {
         let dir = tempfile::tempdir().expect("a directory");

@@ -10,6 +10,8 @@ use std::path::Path;
 
 #[cfg(any(windows, test))]
 mod access_list;
+#[cfg(any(target_os = "freebsd", target_os = "macos"))]
+mod sysctl;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -119,6 +121,8 @@ mod tests {
         assert!(facts.kernel.contains(['.']), "{facts:?}");
         if cfg!(windows) {
             assert!(facts.os.starts_with("Windows"), "{facts:?}");
+        }
+        if cfg!(any(windows, target_os = "freebsd", target_os = "macos")) {
             assert!(!facts.cpu_model.is_empty(), "{facts:?}");
             assert!(facts.memory_bytes > 1 << 20, "{facts:?}");
         }

@@ -28,12 +28,16 @@ pub fn platform() -> Platform {
     }
 }
 
-/// What the system says about this host.
+/// What the system says about this host by calls.
 pub fn host_facts() -> HostFacts {
     let uname = uname();
     let (name, release) = (uname.sysname(), uname.release());
     HostFacts {
         kernel: format!("{} {}", name.to_string_lossy(), release.to_string_lossy()),
+        #[cfg(any(target_os = "freebsd", target_os = "macos"))]
+        cpu_model: crate::sysctl::cpu_model(),
+        #[cfg(any(target_os = "freebsd", target_os = "macos"))]
+        memory_bytes: crate::sysctl::memory_bytes(),
         ..HostFacts::default()
     }
 }

@@ -17,11 +17,17 @@ use std::time::{Duration, Instant};
 /// Interval at which a pipe is checked: the system has no wait for one.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The system that this program runs on.
+/// The system that this program runs on. The processor has the name that Windows gives it
+/// (PROCESSOR_ARCHITECTURE), as a client states it that is asked by SSH.
 pub fn platform() -> Platform {
+    let processor = match std::env::consts::ARCH {
+        "x86_64" => "AMD64",
+        "aarch64" => "ARM64",
+        other => other,
+    };
     Platform {
         os: "Windows".to_owned(),
-        processor: std::env::consts::ARCH.to_owned(),
+        processor: processor.to_owned(),
     }
 }
 
@@ -238,6 +244,12 @@ mod tests {
         );
         assert!(crate::others_may_read(&open));
         assert!(private_command(&open).starts_with("icacls"));
+    }
+
+    #[test]
+    fn the_processor_has_the_name_that_windows_gives_it() {
+        let named = std::env::var("PROCESSOR_ARCHITECTURE").unwrap();
+        assert_eq!(platform().processor, named);
     }
 
     #[test]

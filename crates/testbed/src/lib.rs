@@ -32,6 +32,7 @@ mod mounts;
 mod netem;
 mod nfs_counts;
 mod processes;
+mod program_file;
 mod proxy;
 mod samba;
 mod sandbox;
@@ -61,6 +62,7 @@ pub use mounts::{Mounts, Scratch};
 pub use netem::NetemCounts;
 pub use nfs_counts::NfsCounts;
 pub use processes::Process;
+pub use program_file::{copy_program, write_program};
 pub use proxy::{Direction, FakeSmb, NfsProxy, ProxiedMessage, ProxyAction, SmbProxy};
 pub use samba::{
     Logon, Samba, SambaOptions, SmbEncryption, SmbGuests, SmbOpenFile, SmbProtection, SmbSession,

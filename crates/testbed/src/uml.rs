@@ -3,7 +3,7 @@
 
 use crate::daemon::Daemon;
 use crate::tools::{need, search_path, write};
-use crate::{Error, Result, Sandbox, ScriptOutput};
+use crate::{Error, Result, Sandbox, ScriptOutput, write_program};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -110,8 +110,9 @@ impl Uml {
         }
         init.push_str(COMMON);
         init.push_str(script);
-        let init = write(shared.join("init"), &init)?;
-        make_executable(&init)?;
+        let init_file = shared.join("init");
+        write_program(&init_file, &init)?;
+        let init = init_file;
 
         let preload = registers(&shared)?;
         let mut kernel = Daemon::start(
@@ -250,10 +251,4 @@ fn make_shared(shared: &Path) -> Result<()> {
     std::fs::create_dir_all(&tree).map_err(Error::path("make", &tree))?;
     let link = tree.join(&version);
     std::os::unix::fs::symlink(&modules, &link).map_err(Error::path("link", &link))
-}
-
-fn make_executable(file: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))
-        .map_err(Error::path("make executable", file))
 }

@@ -1,4 +1,5 @@
 //! Which files are packed, and which are left out.
+#![cfg(unix)] // Most tests make symbolic links.
 
 use crate::gather::{above, path_in};
 use crate::tests::*;

@@ -37,17 +37,28 @@ pub(crate) fn check_user(user: &str) -> Result<(), HostWordError> {
 pub(crate) fn check_program(path: &str) -> Result<(), HostWordError> {
     let hint = "give a path of letters, digits and / . _ - + @ % : , (~/ at its beginning is the user's home)";
     let wrong = |what: &str| Err((what.to_owned(), hint.to_owned()));
+    let wrong_windows = |what: &str| {
+        let hint = "begin the path with a drive and its root, as C:\\dir, or with ~/";
+        Err((what.to_owned(), hint.to_owned()))
+    };
     if path.starts_with('-') {
         return wrong("begins with '-', as options do");
     }
-    if let [drive, b':', b'/' | b'\\', rest @ ..] = path.as_bytes()
+    let is_directory = || wrong("is a directory, not a program");
+    if let [drive, b':', rest @ ..] = path.as_bytes()
         && drive.is_ascii_alphabetic()
     {
         // A path of Windows: it is between quotes in every command line.
         let ok = |c: char| c.is_alphanumeric() || "/\\._-+@,()[]{}=~#$ ".contains(c);
-        return match !rest.is_empty() && path.len() <= PATH_BYTES_MAX && path[3..].chars().all(ok) {
-            true => Ok(()),
-            false => wrong("has a character that cmd.exe may replace"),
+        if !rest.starts_with(b"/") && !rest.starts_with(b"\\") {
+            return wrong_windows("has a drive, but no directory");
+        }
+        if path.len() > PATH_BYTES_MAX || !path[2..].chars().all(ok) {
+            return wrong("has a character that cmd.exe may replace");
+        }
+        return match path.ends_with(['/', '\\']) {
+            true => is_directory(),
+            false => Ok(()),
         };
     }
     // Nor =: before a slash it would be an assignment.
@@ -57,7 +68,10 @@ pub(crate) fn check_program(path: &str) -> Result<(), HostWordError> {
         return wrong("has a character that is special to the shell of the client");
     }
     if path.ends_with('/') {
-        return wrong("is a directory, not a program");
+        return is_directory();
+    }
+    if path.to_ascii_lowercase().ends_with(".exe") && !path.starts_with("~/") {
+        return wrong_windows("is a program of Windows without a drive");
     }
     Ok(())
 }
@@ -110,6 +124,9 @@ mod tests {
             "filermark",
             "bin/x-1.2",
             "/a,b:c/d%e",
+            "C:\\Program Files (x86)\\filermark.exe",
+            "d:/x",
+            "~/bin/filermark.exe",
         ] {
             assert_eq!(check_program(path), Ok(()), "{path}");
         }
@@ -142,6 +159,15 @@ mod tests {
             "/a~",
             "/tmp/",
             "~/",
+            "C:",
+            "C:filermark.exe",
+            "C:\\",
+            "C:\\bin\\",
+            "C:\\%OS%\\x",
+            "C:\\a&b",
+            "C:\\a\"b",
+            "/bin/filermark.exe",
+            "bin/filermark.EXE",
             &long,
         ] {
             assert!(check_program(path).is_err(), "{path:?}");

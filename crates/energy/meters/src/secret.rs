@@ -53,7 +53,7 @@ fn of_file(path: &Path) -> Result<String, ReadFailure> {
     Ok(line.to_owned())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;

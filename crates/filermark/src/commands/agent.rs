@@ -7,6 +7,8 @@ use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
 use filermark_config::hosts::expand_hosts;
 use filermark_engine::driver::StopFlag;
+#[cfg(windows)]
+use filermark_hosts::admin::stop::AnnouncedAgent;
 use filermark_hosts::admin::stop::end_run;
 use filermark_hosts::launch::AGENT_PORT;
 use filermark_hosts::launch::tag::RunTag;
@@ -47,8 +49,9 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
             false => "ending (again: exit at once)",
         }
     });
+    // Until the end of this function: an agent that is ending can be found, too.
     #[cfg(windows)]
-    let _listening = end_requests::listen(args.run.as_deref(), &quit);
+    let _announced = announce(args.run.as_deref(), &quit);
     if args.stdio {
         serving.store(true, Ordering::Relaxed);
         return over_stdio(&quit);
@@ -64,40 +67,18 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
     }
 }
 
-/// Requests of `agent --end-run`, where there are no signals.
+/// Makes this agent known to `agent --end-run`, where there are no signals.
 #[cfg(windows)]
-mod end_requests {
-    use filermark_engine::driver::StopFlag;
-    use filermark_hosts::launch::tag::RunTag;
-    use filermark_system::ending::EndRequests;
-    use std::time::Duration;
-
-    /// Interval at which the thread looks whether the agent ends by itself.
-    const LOOK: Duration = Duration::from_secs(1);
-
-    /// Makes this agent known as one of the run, and raises `quit` when it is asked to end.
-    pub fn listen(run: Option<&str>, quit: &StopFlag) -> Option<std::thread::JoinHandle<()>> {
-        let tag = RunTag::new(run?).ok()?;
-        let requests = match EndRequests::announce(&tag.agent_purpose()) {
-            Ok(requests) => requests,
-            Err(error) => {
-                filermark_cli_kit::stderr_line!(
-                    "`filermark stop` will not find this agent: {error}"
-                );
-                return None;
-            }
-        };
-        let quit = quit.clone();
-        let wait = move || {
-            while !quit.is_raised() {
-                if requests.wait(LOOK) {
-                    quit.raise();
-                }
-            }
-        };
-        let named = std::thread::Builder::new().name("end-requests".into());
-        named.spawn(wait).ok()
-    }
+fn announce(run: Option<&str>, quit: &StopFlag) -> Option<AnnouncedAgent> {
+    let tag = RunTag::new(run?).ok()?;
+    let announced = filermark_hosts::admin::stop::announce(&tag, quit);
+    announced
+        .map_err(|error| {
+            filermark_cli_kit::stderr_line!(
+                "`filermark stop` will not find this agent: {error}; end it in the task manager"
+            );
+        })
+        .ok()
 }
 
 /// The standard streams are used by the protocol: other output goes to stderr.

@@ -7,7 +7,6 @@ use filermark_model::{Rule, Severity};
 use filermark_results::{Phase, ScriptRecord};
 use filermark_testbed::{Mounts, Scratch, available};
 use rustix::process::Signal;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 /// A run of one load point in a separate directory; `None`: not possible here.
@@ -16,11 +15,6 @@ fn sweep() -> Option<(Sweep, Scratch)> {
     let dir = mounts.plain().expect("a directory");
     let sweep = Sweep::composite("SWBUILD", &mounts, dir.path());
     Some((sweep, dir))
-}
-
-fn write_script(sweep: &Sweep, name: &str, text: &str) {
-    let path = sweep.write(name, &format!("#!/bin/sh\n{text}\n"));
-    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("chmod");
 }
 
 /// Script and argument of every call, in the order in which they were made.
@@ -46,11 +40,11 @@ fn scripts_are_called_at_their_points_and_reported_in_the_record() {
     let Some((sweep, _dir)) = sweep() else {
         return;
     };
-    write_script(&sweep, "netmist_mon.sh", "echo mon $1");
-    write_script(&sweep, "netmist_power.sh", "echo power $1; exit 7");
+    sweep.write_script("netmist_mon.sh", "echo mon $1");
+    sweep.write_script("netmist_power.sh", "echo power $1; exit 7");
     // Hangs beyond the end of RUN; a run that waited for it would call "Load" too late.
     let text = "echo stat $1; if [ $1 = ZERO ]; then sleep 600; fi";
-    write_script(&sweep, "netmist_stat.sh", text);
+    sweep.write_script("netmist_stat.sh", text);
     let ended = sweep.set("SCRIPT_LIMIT_S", 6).set("RUNTIME", 3).succeed();
     let call = |script: &str, argument: &str| (format!("netmist_{script}.sh"), argument.to_owned());
     let mut made = calls(&ended);
@@ -109,11 +103,7 @@ fn an_interrupted_run_reports_its_scripts_and_waits_for_none() {
     let Some((sweep, _dir)) = sweep() else {
         return;
     };
-    write_script(
-        &sweep,
-        "netmist_mon.sh",
-        "if [ $1 = STOP ]; then sleep 600; fi",
-    );
+    sweep.write_script("netmist_mon.sh", "if [ $1 = STOP ]; then sleep 600; fi");
     let mut started = sweep.set("RUNTIME", 300).start();
     started.wait_for(" RUN\n");
     started.signal(Signal::INT);

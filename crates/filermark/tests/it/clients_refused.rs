@@ -6,8 +6,7 @@ use crate::load_guard::beside_others;
 use crate::sweep::{Ended, PROGRAM};
 use filermark_link::build::MARK;
 use filermark_results::Outcome;
-use filermark_testbed::Hosts;
-use std::os::unix::fs::PermissionsExt;
+use filermark_testbed::{Hosts, write_program};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -41,9 +40,7 @@ fn visible(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"));
     let dir = dir.expect("a directory that hosts see");
     let path = dir.path().join(name);
-    std::fs::write(&path, bytes).expect("write a program");
-    let all = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(&path, all).expect("make it a program");
+    write_program(&path, bytes).expect("write a program");
     (dir, path)
 }
 

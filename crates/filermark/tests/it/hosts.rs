@@ -4,10 +4,9 @@
 use crate::load_guard;
 use filermark_link::frame;
 use filermark_link::message::Order;
-use filermark_testbed::{Hosts, Sandbox, available};
+use filermark_testbed::{Hosts, Sandbox, available, write_program};
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -169,8 +168,7 @@ fn a_host_that_asks_for_a_password_gets_the_key() {
     // This program types the password at the terminal.
     let askpass: PathBuf = hosts.sandbox().dir().join("askpass");
     let text = format!("#!/bin/sh\necho '{}'\n", Hosts::PASSWORD);
-    std::fs::write(&askpass, text).expect("write it");
-    std::fs::set_permissions(&askpass, PermissionsExt::from_mode(0o755)).expect("chmod");
+    write_program(&askpass, text).expect("write it");
     let done = filermark(
         &hosts,
         "h1 h2",

@@ -8,14 +8,12 @@ use filermark_model::{Rule, Severity};
 use filermark_results::{Phase, ScriptRecord, ScriptStatus};
 use filermark_server::ServerOptions;
 use rustix::process::Signal;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// A short run without a server, with a script `mon.sh` as its monitor.
 fn with_script(text: &str) -> Sweep {
     let sweep = null_sweep().set("PRIME_MON_SCRIPT", "./mon.sh");
-    let script = sweep.write("mon.sh", &format!("#!/bin/sh\n{text}\n"));
-    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("chmod");
+    sweep.write_script("mon.sh", text);
     sweep
 }
 
@@ -198,11 +196,10 @@ fn the_phase_mode_gets_every_phase_in_order() {
         .set("PRIME_MON_SCRIPT", "./calls.sh")
         .set("PRIME_MON_ARGS", "array-7 fast");
     // The call at the end of WARMUP is slow: that at the begin of RUN still follows it.
-    let text = "#!/bin/sh\n[ $4$6 = WARMUPend ] && sleep 0.4\n\
+    let text = "[ $4$6 = WARMUPend ] && sleep 0.4\n\
                 echo \"$FILERMARK_CALL $*\" >>calls\necho \"received $4 $6\"\n\
-                [ -n \"$FILERMARK_TIME\" ]\n";
-    let script = sweep.write("calls.sh", text);
-    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("chmod");
+                [ -n \"$FILERMARK_TIME\" ]";
+    sweep.write_script("calls.sh", text);
     let ended = sweep.succeed();
     let mut wanted = Vec::new();
     for (run, load, phases) in [

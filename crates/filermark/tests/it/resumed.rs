@@ -5,8 +5,8 @@ use crate::load_guard::beside_others;
 use crate::{assert_complete, filermark, stderr_text};
 use filermark_model::{Finding, Rule};
 use filermark_results::read_record;
+use filermark_testbed::write_program;
 use rustix::process::Signal;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use tempfile::TempDir;
@@ -68,9 +68,7 @@ fn a_mounted_run_goes_on_on_the_same_mount_with_its_logs_and_findings() {
     );
     let script =
         "#!/bin/sh\n[ -e called ] && exec sleep 1000\n: >called\necho broken >&2\nexit 4\n";
-    std::fs::write(suite.at("watch.sh"), script).expect("written");
-    let mode = PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(suite.at("watch.sh"), mode).expect("chmod");
+    write_program(&suite.at("watch.sh"), script).expect("written");
     cut_suite(suite.dir.path(), &[], 1, Signal::KILL);
     let first = std::fs::read_to_string(suite.record()).expect("a record");
     // On a busy host there may be more than one.

@@ -64,11 +64,6 @@ fn sweep(samba: &Samba) -> Sweep {
         .unset("SYMLINK_COUNT")
 }
 
-fn executable(path: &Path) {
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(path, mode).expect("chmod");
-}
-
 /// The bytes of a link, and the messages in them.
 fn messages(path: &Path, mut deframer: Deframer) -> Vec<u8> {
     let mut all = std::fs::read(path).expect("the link's bytes");
@@ -94,12 +89,11 @@ fn no_byte_on_the_way_to_an_agent_has_the_password() {
         .set("LAUNCHER", "ssh")
         .set("EXEC_PATH", crate::sweep::PROGRAM)
         .set("INSTALL", "off");
-    let ssh = sweep.write(
+    let ssh = sweep.write_script(
         "ssh.sh",
-        "#!/bin/sh\nfor last; do :; done\ndir=${0%/*}\n\
-         tee \"$dir/to_agent\" | sh -c \"$last\" | tee \"$dir/from_agent\"\n",
+        "for last; do :; done\ndir=${0%/*}\n\
+         tee \"$dir/to_agent\" | sh -c \"$last\" | tee \"$dir/from_agent\"",
     );
-    executable(&ssh);
     let password = sweep.write("smb.password", &format!("{}\n", Samba::PASSWORD));
     std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o600)).expect("chmod");
     // The file is in the directory of the rc file.

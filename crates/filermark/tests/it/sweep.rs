@@ -2,7 +2,7 @@
 
 use filermark_results::{PointRecord, RunRecord, read_record};
 use filermark_server::RunningServer;
-use filermark_testbed::{Export, Hosts, Mounts, Sandbox, Wine};
+use filermark_testbed::{Export, Hosts, Mounts, Sandbox, Wine, write_program};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -263,6 +263,14 @@ impl Sweep {
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.dir().join(name);
         std::fs::write(&path, text).expect("write a file of the test");
+        path
+    }
+
+    /// Writes a shell script there that can be started at once: `text` follows the line that
+    /// names the shell.
+    pub fn write_script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir().join(name);
+        write_program(&path, format!("#!/bin/sh\n{text}\n")).expect("write a script");
         path
     }
 

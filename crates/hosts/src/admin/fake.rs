@@ -1,5 +1,6 @@
 //! Hosts for tests: an `ssh` that is a shell script. It runs the remote command here,
 //! with another home directory per host, as a login shell there would.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use crate::programs::build_dir;
 use filermark_link::build::{MARK, Program};
@@ -27,17 +28,29 @@ exec /bin/sh -c "$remote"
 "#;
 
 /// A host with Windows: sshd's SFTP server, and command lines as cmd.exe understands them. The
-/// programs there cannot be run here; what they print is made up.
+/// programs there cannot be run here; what they print is made up. Drives are directories of the
+/// home directory.
 const WINDOWS: &str = r#"
+if [ -f "$D/$host.sftp" ] && [ "$subsystem" ]; then . "$D/$host.sftp"; fi
 if [ "$subsystem" ]; then exec /usr/lib/openssh/sftp-server; fi
+# cmd.exe would redirect, or run another command.
+case $remote in *[\<\>\|\&^]*) printf '%s\n' "$remote" >>"$D/$host.redirected";; esac
 unknown() {
     printf "'%s' is not recognized as an internal or external command,\r\n" "$1" >&2
     printf "operable program or batch file.\r\n" >&2
     exit 1
 }
 case $remote in
-'cmd /c "'*) printf '%s\r\n' "filermark-system Windows_NT AMD64${remote#*PROCESSOR_ARCHITECTURE%\"}"; exit 0;;
+'echo filermark-system '*) printf '%s\r\n' "filermark-system \"Windows_NT AMD64${remote#*PROCESSOR_ARCHITECTURE%}"; exit 0;;
 '"%USERPROFILE%\'*) ;;
+'(if exist "'*)
+    file=${remote#*\"}; path=${file%%\"*}
+    file=$HOME/$(printf %s "$path" | tr '\\' /)
+    if [ -f "$file" ] && ! grep -q "MARK" "$file"; then
+        printf '"%s": this is not Filermark\r\n' "$path" >&2
+        exit 126
+    fi
+    remote=${remote#*))) & };;
 *) unknown "${remote%% *}";;
 esac
 path=${remote#\"}; path=${path%%\"*}
@@ -47,6 +60,7 @@ file=$HOME/$(printf %s "${path#%USERPROFILE%\\}" | tr '\\' /)
 grep -q "MARK" "$file" || unknown "not Filermark"
 case $args in
 --version) if [ -f "$D/$host.blocked" ]; then echo "Access is denied." >&2; exit 1; fi
+    if [ -f "$D/$host.meanwhile" ]; then . "$D/$host.meanwhile"; fi
     printf 'filermark 0.2.0\r\n';;
 'agent --stdio --run '*) echo "$args"; cat;;
 'agent --end-run '*) printf '{"run":"%s","agents":[{"pid":77,"ending":"asked"}]}\r\n' "${args##* }";;
@@ -108,6 +122,16 @@ impl FakeHosts {
     /// Makes a host one with Windows.
     pub fn set_windows(&self, host: &str) {
         fs::write(self.path(&format!("{host}.windows")), "").expect("a file");
+    }
+
+    /// What happens on a host with Windows while the new program is run once.
+    pub fn meanwhile(&self, host: &str, script: &str) {
+        fs::write(self.path(&format!("{host}.meanwhile")), script).expect("a file");
+    }
+
+    /// The command lines of a host with Windows that have characters with a meaning for cmd.exe.
+    pub fn redirected(&self, host: &str) -> String {
+        fs::read_to_string(self.path(&format!("{host}.redirected"))).unwrap_or_default()
     }
 
     /// The program to install.

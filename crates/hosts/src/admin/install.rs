@@ -1,14 +1,14 @@
 //! Installs this program on the client hosts (netmist's `-D`, manual N).
 //!
-//! One connection inspects a host: its system, and the SHA-256 of the file at the program's
-//! path. A second one is made only to hosts that lack this version: the program is written to a
+//! One connection inspects a host: its system, and, if that is not Windows, the SHA-256 of the
+//! file at the program's path. A second one is made only to hosts that lack this version: the program is written to a
 //! temporary file in the same directory, its checksum is compared there, it is run once, and
 //! then renamed. A file that is not Filermark is never replaced and never run.
 
 use super::answer::{HostAnswer, output_excerpt};
-use super::remote::{self, CommandOutput, RemoteCommand, RemoteError};
-use super::scripts::{INSPECT, RECEIVE, command_line};
-use super::system;
+use super::remote::{self, CommandOutput, Input, RemoteCommand, RemoteError};
+use super::scripts::{INSPECT, RECEIVE, command_line, script_input};
+use super::system::{self, Asked};
 use super::verdict::{InstallAction, judge, not_taken};
 use super::windows::WindowsHost;
 use super::{
@@ -17,11 +17,10 @@ use super::{
 use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{Remote, RemoteProgram, SshClient, destination};
 use crate::launch::windows::WindowsProgram;
-use crate::programs::{HostSystems, Programs, SystemName, build_dir, has_windows_path};
+use crate::programs::{HostSystems, Programs, build_dir, has_windows_path};
 use filermark_link::build::{Program, own_program};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_system::Platform;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -240,27 +239,26 @@ impl<'a> HostInstaller<'a> {
             true => place.path.trim_end_matches("/filermark"),
             false => &place.path,
         };
-        let line = command_line(INSPECT, &[front, owner(&place)]);
+        let script = script_input(INSPECT, &[front, owner(&place)]);
         let limit = self.limits.inspect.min(self.limits.total);
-        let call = self.call(Remote::Command(line), &place.shown, None, limit);
-        let reply = remote::run(&call, &|_| {})?;
-        let failure = match answer_in(&reply, self.host) {
-            Ok(answer) => {
-                let system = Platform {
-                    os: answer.get("os").to_owned(),
-                    processor: answer.get("machine").to_owned(),
-                };
-                return Ok((system, Some(answer)));
-            }
-            Err(failure) => failure,
+        let asked = system::ask_and_run(
+            self.client,
+            self.host,
+            script,
+            &place.shown,
+            limit,
+            self.limits,
+        )?;
+        let reply = match asked {
+            Asked::Windows(system) => return Ok((system, None)),
+            Asked::Other(reply) => reply,
         };
-        if system::may_be_windows(reply.exit)
-            && let Ok(system) = system::ask(self.client, self.host, self.limits)
-            && SystemName::of(&system).is_windows()
-        {
-            return Ok((system, None));
-        }
-        Err(failure)
+        let answer = answer_in(&reply, self.host)?;
+        let system = Platform {
+            os: answer.get("os").to_owned(),
+            processor: answer.get("machine").to_owned(),
+        };
+        Ok((system, Some(answer)))
     }
 
     /// Sends the program if the host lacks it.
@@ -331,7 +329,7 @@ impl<'a> HostInstaller<'a> {
         let call = self.call(
             Remote::Command(line),
             &place.shown,
-            Some(&program.path),
+            Input::File(&program.path),
             limit,
         );
         let answer = answer_in(&remote::run(&call, &progress)?, self.host)?;
@@ -358,7 +356,7 @@ impl<'a> HostInstaller<'a> {
         &self,
         remote: Remote,
         shown: &str,
-        input: Option<&'b Path>,
+        input: Input<'b>,
         limit: std::time::Duration,
     ) -> RemoteCommand<'b>
     where
@@ -433,5 +431,5 @@ fn nonce() -> String {
     format!("{:x}.{:x}.{number}", std::process::id(), nanos)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -324,5 +324,5 @@ fn at_terminal(command: &mut Command, limit: Duration) -> Result<(), String> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

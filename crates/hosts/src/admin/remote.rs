@@ -7,7 +7,7 @@ use filermark_link::child;
 use filermark_link::start::AgentHandle;
 use filermark_model::launch::HostPlan;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::Arc;
@@ -28,11 +28,20 @@ pub(super) struct RemoteCommand<'a> {
     pub remote: Remote,
     /// Name of the program in messages.
     pub program: String,
-    /// What it gets on its standard input.
-    pub input: Option<&'a Path>,
+    pub input: Input<'a>,
     /// How long it may take.
     pub limit: Duration,
     pub limits: &'a HostLimits,
+}
+
+/// What a command gets on its standard input.
+pub(super) enum Input<'a> {
+    /// Nothing: it reads end of file immediately.
+    Nothing,
+    /// A file. The command must make progress with it (`HostLimits::silence`).
+    File(&'a Path),
+    /// A short text.
+    Text(String),
 }
 
 /// The result of a command.
@@ -62,12 +71,15 @@ pub(super) fn run(
     call: &RemoteCommand<'_>,
     progress: &dyn Fn(u64),
 ) -> Result<CommandOutput, RemoteError> {
-    let input = call.input.map(File::open).transpose().map_err(|e| {
-        let path = call
-            .input
-            .map_or(String::new(), |p| p.display().to_string());
-        RemoteError::Failed(format!("{path}: cannot be read: {e}"))
-    })?;
+    let input: Option<Box<dyn Read + Send>> = match &call.input {
+        Input::Nothing => None,
+        Input::File(path) => {
+            let failed = |e| format!("{}: cannot be read: {e}", path.display());
+            let file = File::open(path).map_err(|e| RemoteError::Failed(failed(e)))?;
+            Some(Box::new(file))
+        }
+        Input::Text(text) => Some(Box::new(io::Cursor::new(text.clone()))),
+    };
     let (stdin, stdout, mut handle) = call
         .client
         .start(call.host, &call.remote, call.program.clone())
@@ -79,13 +91,14 @@ pub(super) fn run(
         on_thread("ssh-input", move || {
             // Without an input the command reads end of file immediately.
             let mut stdin = stdin;
-            if let Some(file) = input {
-                let _ = copy(file, &mut stdin, &sent);
+            if let Some(input) = input {
+                let _ = copy(input, &mut stdin, &sent);
             }
         })
     });
     threads.map_err(|e| RemoteError::Failed(format!("no thread for ssh: {e}")))?;
-    wait(call, &mut handle, &sent, progress)?;
+    let moved = matches!(call.input, Input::File(_)).then_some(&*sent);
+    wait(call, &mut handle, &sent, moved, progress)?;
     let bytes = rest_of(&output);
     Ok(CommandOutput {
         output: bytes,
@@ -96,11 +109,14 @@ pub(super) fn run(
 }
 
 /// Runs a dialogue with what is started there, on a thread; `progress` is called repeatedly with
-/// the number of bytes that the dialogue counts.
+/// the number of bytes that the dialogue counts. It ends when no byte was passed in either
+/// direction for `HostLimits::silence`, from its beginning on.
 pub(super) fn dialogue<T: Send + 'static>(
     call: &RemoteCommand<'_>,
     progress: &dyn Fn(u64),
-    work: impl FnOnce(ChildStdout, ChildStdin, &AtomicU64) -> Result<T, String> + Send + 'static,
+    work: impl FnOnce(Counted<ChildStdout>, Counted<ChildStdin>, &AtomicU64) -> Result<T, String>
+    + Send
+    + 'static,
 ) -> Result<T, RemoteError> {
     let (stdin, stdout, mut handle) = call
         .client
@@ -109,12 +125,15 @@ pub(super) fn dialogue<T: Send + 'static>(
     let sent = Arc::new(AtomicU64::new(0));
     let (end, done) = channel();
     let counted = sent.clone();
+    let moved = Arc::new(AtomicU64::new(0));
+    let stdout = Counted(stdout, moved.clone());
+    let stdin = Counted(stdin, moved.clone());
     on_thread("ssh-dialogue", move || {
         // The end of its input ends what was started.
         let _ = end.send(work(stdout, stdin, &counted));
     })
     .map_err(|e| RemoteError::Failed(format!("no thread for ssh: {e}")))?;
-    wait(call, &mut handle, &sent, progress)?;
+    wait(call, &mut handle, &sent, Some(&moved), progress)?;
     let why = match done.recv_timeout(FINAL_OUTPUT_MAX) {
         Ok(Ok(result)) => return Ok(result),
         Ok(Err(why)) => Some(why),
@@ -131,6 +150,29 @@ pub(super) fn dialogue<T: Send + 'static>(
     Err(RemoteError::Failed(message))
 }
 
+/// A stream, and the number of bytes that it has passed on.
+pub(super) struct Counted<S>(S, Arc<AtomicU64>);
+
+impl<S: Read> Read for Counted<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.0.read(buffer)?;
+        self.1.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+impl<S: Write> Write for Counted<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.0.write(bytes)?;
+        self.1.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// Runs a command that does nothing, without prompts: whether the host accepts this user.
 pub(crate) fn try_login(
     client: &SshClient,
@@ -142,35 +184,37 @@ pub(crate) fn try_login(
         host,
         remote: Remote::Command("exit 0".into()),
         program: "the shell".into(),
-        input: None,
+        input: Input::Nothing,
         limit: limits.inspect,
         limits,
     };
     run(&call, &|_| {})
 }
 
-/// Waits until ssh ends, or ends it.
+/// Waits until ssh ends, or ends it. `sent` is shown as progress; `moved` must change within
+/// `HostLimits::silence`, `None`: there is only the limit of the command.
 fn wait(
     call: &RemoteCommand<'_>,
     handle: &mut ChildProcess,
     sent: &AtomicU64,
+    moved: Option<&AtomicU64>,
     progress: &dyn Fn(u64),
 ) -> Result<(), RemoteError> {
     let began = Instant::now();
     let (mut last_count, mut last_change) = (0, began);
     while handle.exit().is_none() {
         let now = Instant::now();
-        let count = sent.load(Ordering::Relaxed);
+        let count = moved.map_or(0, |moved| moved.load(Ordering::Relaxed));
         if count != last_count {
             (last_count, last_change) = (count, now);
         }
-        progress(count);
+        progress(sent.load(Ordering::Relaxed));
         let why = if call.limits.stop.is_raised() {
             handle.end(child::TERM_GRACE);
             return Err(RemoteError::Stopped);
         } else if now - began > call.limit {
             call.limit
-        } else if (call.input.is_some() || count > 0) && now - last_change > call.limits.silence {
+        } else if moved.is_some() && now - last_change > call.limits.silence {
             call.limits.silence
         } else {
             std::thread::sleep(child::POLL);
@@ -198,7 +242,7 @@ fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()>
     Ok(())
 }
 
-fn copy(mut from: File, to: &mut impl io::Write, sent: &AtomicU64) -> io::Result<()> {
+fn copy(mut from: impl Read, to: &mut impl Write, sent: &AtomicU64) -> io::Result<()> {
     let mut chunk = vec![0; 64 << 10];
     loop {
         let n = from.read(&mut chunk)?;

@@ -1,14 +1,23 @@
 //! The POSIX shell scripts that run on the hosts.
 //!
-//! A host may have any login shell; it is only used to start `/bin/sh`. Newlines are replaced
-//! by blanks, since csh accepts none inside quotes: so every command ends with `;`, and there
-//! are no comments. A script contains no single quote. Its output has the format of the module
-//! `answer`; an error is a field of it, not an exit code.
+//! A host may have any login shell; it is only used to start `/bin/sh`. A host whose system is
+//! not known gets a script by its standard input, after it was asked for the system (module
+//! `system`): cmd.exe would take the characters of a script for its own. On a command line,
+//! newlines are replaced by blanks, since csh accepts none inside quotes: so every command ends
+//! with `;`, and there are no comments. A script contains no single quote. Its output has the
+//! format of the module `answer`; an error is a field of it, not an exit code.
 
 use crate::launch::ssh::quote;
 use filermark_link::build::{BUILD_DIGITS, MARK};
 
-/// The command line that runs a script; the arguments are quoted already.
+/// The standard input that makes `/bin/sh -s` run a script; the arguments are quoted already. A
+/// shell that gets a part of it runs nothing.
+pub(super) fn script_input(script: &str, args: &[&str]) -> String {
+    let args = args.join(" ");
+    format!("{{ set -- {args}; {} }}\n", on_one_line(script))
+}
+
+/// The command line that runs a script on a POSIX system; the arguments are quoted already.
 pub(super) fn command_line(script: &str, args: &[&str]) -> String {
     let mut line = format!("exec /bin/sh -c {} filermark", quote(&on_one_line(script)));
     for arg in args {
@@ -123,26 +132,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_fit_on_one_line_of_any_shell() {
-        for script in [INSPECT, RECEIVE, END_RUN] {
-            let line = command_line(script, &["\"$HOME\"/x"]);
-            assert!(!line.contains('\n'), "{line}");
-            assert_eq!(line.matches('\'').count(), 2, "{line}");
-            // Old csh: words of at most 4096 bytes.
-            assert!(line.len() < 4000, "{}", line.len());
-            assert!(!line.contains('!'), "csh would expand its history");
-            assert!(line.ends_with(" filermark \"$HOME\"/x"));
-        }
+    fn a_script_fits_on_one_line_of_any_shell() {
+        let line = command_line(RECEIVE, &["\"$HOME\"/x"]);
+        assert!(!line.contains('\n'), "{line}");
+        assert_eq!(line.matches('\'').count(), 2, "{line}");
+        // Old csh: words of at most 4096 bytes.
+        assert!(line.len() < 4000, "{}", line.len());
+        assert!(!line.contains('!'), "csh would expand its history");
+        assert!(line.ends_with(" filermark \"$HOME\"/x"));
     }
 
+    #[cfg(unix)]
     #[test]
     fn shells_accept_the_scripts() {
         for script in [INSPECT, RECEIVE, END_RUN] {
-            let checked = std::process::Command::new("/bin/sh")
-                .args(["-n", "-c", &on_one_line(script)])
-                .output()
-                .unwrap();
-            assert!(checked.status.success(), "{checked:?}");
+            let input = script_input(script, &["\"$HOME\"/x"]);
+            let accepts = |text: &str| {
+                let checked = std::process::Command::new("/bin/sh")
+                    .args(["-n", "-c", text])
+                    .output()
+                    .unwrap();
+                checked.status.success()
+            };
+            assert!(accepts(&input), "{input}");
+            // A connection that is lost meanwhile.
+            assert!(!accepts(&input[..input.len() - 3]));
         }
     }
 }

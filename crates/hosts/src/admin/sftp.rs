@@ -1,6 +1,11 @@
 //! A client of SFTP version 3 (draft-ietf-secsh-filexfer-02), for hosts whose shell passes no
 //! binary data: reads and writes one file at a time. Knows streams, not ssh.
 
+#[cfg(test)]
+pub(super) mod fake_server;
+mod file;
+
+pub(super) use file::RemoteFile;
 use std::io::{self, Read, Write};
 
 /// Version of the protocol.
@@ -18,6 +23,8 @@ const OPEN_READ: u32 = 1;
 /// Write, create, and fail if it exists.
 const OPEN_NEW: u32 = 2 | 8 | 32;
 const NO_SUCH_FILE: u32 = 2;
+/// SSH_FX_OP_UNSUPPORTED: the server does not have the extension.
+const NOT_SUPPORTED: u32 = 8;
 const END_OF_FILE: u32 = 1;
 const IS_DIRECTORY: u32 = 0o040_000;
 const KIND_MASK: u32 = 0o170_000;
@@ -84,40 +91,6 @@ impl<R: Read, W: Write> Sftp<R, W> {
         self.done(path, made)
     }
 
-    /// Reads a file of `len` bytes, piece by piece in order.
-    pub fn read(&mut self, path: &str, len: u64, take: &mut dyn FnMut(&[u8])) -> SftpResult<()> {
-        let handle = self.open(path, OPEN_READ)?;
-        let (mut asked, mut taken) = (0_u64, 0_u64);
-        let mut waiting = std::collections::VecDeque::new();
-        while taken < len {
-            while asked < len && waiting.len() < WINDOW {
-                let want = (len - asked).min(CHUNK_LEN as u64);
-                let fields = [
-                    Field::Bytes(&handle),
-                    Field::Long(asked),
-                    Field::Number(want as u32),
-                ];
-                waiting.push_back((self.request(5, &fields)?, want));
-                asked += want;
-            }
-            let Some((id, want)) = waiting.pop_front() else {
-                break;
-            };
-            match self.answer(id)? {
-                // A short read before the end would leave a gap.
-                Answer::Data(bytes) if bytes.len() as u64 == want => {
-                    take(&bytes);
-                    taken += want;
-                }
-                Answer::Data(_) | Answer::Status(END_OF_FILE, _) => {
-                    return Err(format!("{path}: is shorter than the server states"));
-                }
-                other => return Err(refused(path, other)),
-            }
-        }
-        self.close(path, &handle)
-    }
-
     /// Writes a new file; `sent` is called with the bytes so far.
     pub fn write_new(
         &mut self,
@@ -152,23 +125,52 @@ impl<R: Read, W: Write> Sftp<R, W> {
         }
     }
 
-    /// Gives a file another name, whose file is replaced.
-    pub fn rename(&mut self, from: &str, to: &str) -> SftpResult<()> {
+    /// Gives a file another name, whose file is replaced. A server without posix-rename has no
+    /// call that replaces: the old file then gets the name `aside`, which is free, first, and
+    /// its own name again if the new file cannot have it.
+    ///
+    /// # Errors
+    /// A message: the new file does not have the name. The old file has it, or the message says
+    /// where it is.
+    pub fn rename(&mut self, from: &str, to: &str, aside: &str) -> SftpResult<()> {
         let fields = [
             Field::Text("posix-rename@openssh.com"),
             Field::Text(from),
             Field::Text(to),
         ];
         match self.call(200, &fields)? {
-            Answer::Status(0, _) => Ok(()),
-            // The server does not have the extension.
-            Answer::Status(8, _) => {
-                self.remove(to)?;
-                let renamed = self.call(18, &[Field::Text(from), Field::Text(to)])?;
-                self.done(to, renamed)
-            }
-            other => Err(refused(to, other)),
+            Answer::Status(0, _) => return Ok(()),
+            Answer::Status(NOT_SUPPORTED, _) => {}
+            other => return Err(refused(to, other)),
         }
+        let has_old = match self.rename_to_free(to, aside)? {
+            Answer::Status(0, _) => true,
+            Answer::Status(NO_SUCH_FILE, _) => false,
+            other => return Err(refused(to, other)),
+        };
+        let renamed = self.rename_to_free(from, to);
+        let Err(why) = renamed.and_then(|answer| self.done(to, answer)) else {
+            if has_old {
+                // The new file is in place; an old program that is in use stays where it is.
+                let _ = self.remove(aside);
+            }
+            return Ok(());
+        };
+        if !has_old {
+            return Err(why);
+        }
+        let restored = self.rename_to_free(aside, to);
+        match restored.and_then(|answer| self.done(to, answer)) {
+            Ok(()) => Err(why),
+            Err(_) => Err(format!(
+                "{why}; the old file is now {aside}: rename it there to {to}"
+            )),
+        }
+    }
+
+    /// SSH_FXP_RENAME: the new name must be free.
+    fn rename_to_free(&mut self, from: &str, to: &str) -> SftpResult<Answer> {
+        self.call(18, &[Field::Text(from), Field::Text(to)])
     }
 
     /// Removes a file, if there is one.
@@ -238,12 +240,7 @@ impl<R: Read, W: Write> Sftp<R, W> {
         self.next = self.next.wrapping_add(1);
         let mut body = id.to_be_bytes().to_vec();
         for field in fields {
-            match field {
-                Field::Number(number) => body.extend(number.to_be_bytes()),
-                Field::Long(number) => body.extend(number.to_be_bytes()),
-                Field::Text(text) => append_bytes(&mut body, text.as_bytes()),
-                Field::Bytes(bytes) => append_bytes(&mut body, bytes),
-            }
+            append_field(&mut body, field);
         }
         self.send(kind, &body)?;
         Ok(id)
@@ -327,6 +324,10 @@ impl<'a> Fields<'a> {
         Ok(bytes.iter().fold(0, |sum, b| sum << 8 | u32::from(*b)))
     }
 
+    fn long(&mut self) -> SftpResult<u64> {
+        Ok(u64::from(self.number()?) << 32 | u64::from(self.number()?))
+    }
+
     fn bytes(&mut self) -> SftpResult<&'a [u8]> {
         let len = self.number()?;
         self.take(len as usize)
@@ -340,7 +341,7 @@ impl<'a> Fields<'a> {
         let flags = self.number()?;
         let mut found = Attributes::default();
         if flags & 1 != 0 {
-            found.len = u64::from(self.number()?) << 32 | u64::from(self.number()?);
+            found.len = self.long()?;
         }
         if flags & 2 != 0 {
             self.take(8)?;
@@ -359,6 +360,15 @@ impl<'a> Fields<'a> {
             }
         }
         Ok(found)
+    }
+}
+
+fn append_field(body: &mut Vec<u8>, field: &Field<'_>) {
+    match field {
+        Field::Number(number) => body.extend(number.to_be_bytes()),
+        Field::Long(number) => body.extend(number.to_be_bytes()),
+        Field::Text(text) => append_bytes(body, text.as_bytes()),
+        Field::Bytes(bytes) => append_bytes(body, bytes),
     }
 }
 
@@ -397,35 +407,4 @@ fn refused(path: &str, answer: Answer) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_not_sftp_is_refused() {
-        for text in [
-            "Microsoft Windows [Version 10.0]\r\n",
-            "",
-            "\0\0\0\u{1}\u{2}",
-            "\0\0\0\u{5}\u{2}\0\0\0\u{3}\0\0",
-        ] {
-            let connected = Sftp::connect(text.as_bytes(), Vec::new());
-            if let Ok(mut sftp) = connected {
-                assert!(sftp.attributes("x").is_err());
-                assert!(sftp.entries("x").is_err());
-            }
-        }
-    }
-
-    #[test]
-    fn fields_never_exceed_their_packet() {
-        for len in 0..40_usize {
-            for first in [0, 1, 0x80, 0xff] {
-                let mut packet = vec![first; len];
-                packet.truncate(len);
-                let mut fields = Fields(&packet);
-                let _ = fields.attributes();
-                let _ = fields.text();
-            }
-        }
-    }
-}
+mod tests;

@@ -74,7 +74,7 @@ fn beside_srun(plan: &LaunchPlan, program: &str) -> String {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

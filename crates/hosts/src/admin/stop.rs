@@ -5,18 +5,21 @@
 //! which prints one line about what it ended. Files that dead agents have left are not handled
 //! here.
 
+#[cfg(windows)]
+pub use super::end_run_windows::{AnnouncedAgent, announce};
+
 use super::answer::HostAnswer;
 use super::install::answer_in;
-use super::remote::{self, CommandOutput, RemoteCommand, RemoteError};
-use super::scripts::{END_RUN, command_line};
+use super::remote::{self, CommandOutput, Input, RemoteCommand, RemoteError};
+use super::scripts::{END_RUN, script_input};
 use super::slurm_jobs;
-use super::system;
+use super::system::{self, Asked};
 use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel};
 use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{Remote, RemoteProgram, SshClient, destination, quote};
 use crate::launch::tag::RunTag;
 use crate::launch::windows::WindowsProgram;
-use crate::programs::{SystemName, build_dir, has_windows_path};
+use crate::programs::{build_dir, has_windows_path};
 use filermark_link::build::own_build;
 use filermark_link::limits::CLEAN_UP_MAX;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
@@ -175,25 +178,24 @@ fn over_ssh(
         true => (place.path.trim_end_matches("/filermark"), "own"),
         false => (place.path.as_str(), "users"),
     };
-    let run = |line: String, shown: &str| {
-        let call = RemoteCommand {
-            client,
-            host,
-            remote: Remote::Command(line),
-            program: shown.to_owned(),
-            input: None,
-            limit: (CLEAN_UP_MAX + CONNECT_MAX).min(limits.total),
-            limits,
-        };
-        remote::run(&call, &|_| {}).map_err(|why| match why {
-            RemoteError::Failed(why) => why,
-            RemoteError::Stopped => "stopped on request".into(),
-        })
+    let limit = (CLEAN_UP_MAX + CONNECT_MAX).min(limits.total);
+    let failed = |why| match why {
+        RemoteError::Failed(why) => why,
+        RemoteError::Stopped => "stopped on request".into(),
     };
     let on_windows = |system: &Platform| {
         let there = WindowsProgram::of(host, &build_dir(own_build(), system))?;
         let line = there.command_line(["agent", "--end-run", tag.as_str()]);
-        let reply = run(line, &there.shown)?;
+        let call = RemoteCommand {
+            client,
+            host,
+            remote: Remote::Command(line),
+            program: there.shown.clone(),
+            input: Input::Nothing,
+            limit,
+            limits,
+        };
+        let reply = remote::run(&call, &|_| {}).map_err(failed)?;
         match report_in(&reply.output, tag) {
             Some(report) => Ok(report.verdict()),
             None => Err(reply
@@ -204,17 +206,14 @@ fn over_ssh(
     if has_windows_path(host) {
         return on_windows(&system::find(client, host)?);
     }
-    let line = command_line(END_RUN, &[front, &quote(tag.as_str()), owner]);
-    let reply = run(line, &place.shown)?;
+    let script = script_input(END_RUN, &[front, &quote(tag.as_str()), owner]);
+    let asked = system::ask_and_run(client, host, script, &place.shown, limit, limits);
+    let reply = match asked.map_err(failed)? {
+        Asked::Windows(system) => return on_windows(&system),
+        Asked::Other(reply) => reply,
+    };
     if let Some(report) = report_in(&reply.output, tag) {
         return Ok(report.verdict());
-    }
-    if system::may_be_windows(reply.exit)
-        && answer_in(&reply, host).is_err()
-        && let Ok(system) = system::find(client, host)
-        && SystemName::of(&system).is_windows()
-    {
-        return on_windows(&system);
     }
     if reply.exit == ProcessExit::Code(2) {
         return Err(format!(
@@ -278,5 +277,5 @@ fn searched_by_shell(answer: &HostAnswer, host: &HostPlan, tag: &RunTag) -> (Hos
     (HostState::Nothing, detail)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -178,6 +178,13 @@ const KNOWN_MESSAGES: &[(&str, ExplainLine)] = &[
     ("Broken pipe", |w, _, _| {
         format!("the connection to {} broke", w.host)
     }),
+    // The first word of the command lines for other systems.
+    ("'exec' is not recognized as an internal", |w, _, _| {
+        format!(
+            "{} has Windows: set AGENTS_DIR (--agents), or a path of Windows as EXEC_PATH",
+            w.host
+        )
+    }),
     (
         "is not recognized as an internal or external command",
         |w, _, _| missing(w),

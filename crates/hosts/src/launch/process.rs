@@ -1,7 +1,7 @@
 //! Agents and SSH clients as child processes.
 //!
 //! A process leads its own process group: Ctrl-C at the terminal does not reach it, and its
-//! children end with it. Its standard streams carry the protocol; its stderr goes to the log
+//! children end with it. When the prime dies, its input ends, and so does it. Its standard streams carry the protocol; its stderr goes to the log
 //! line by line, and the last lines are kept to explain why a link ended. Their meaning is not
 //! known here: an [`ExplainExit`] explains them.
 
@@ -84,7 +84,7 @@ impl ChildProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = child::spawn_in_own_group(command)?;
+        let mut child = child::spawn_until_end_of_input(command)?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let lines = Arc::new(Mutex::new(VecDeque::new()));
         let (end, stderr_ends) = channel();
@@ -316,5 +316,5 @@ pub(crate) fn last_lines(output: &ProcessOutput, count: usize) -> Option<String>
     (!lines.is_empty()).then(|| lines.join("; "))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

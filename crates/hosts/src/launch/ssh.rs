@@ -16,7 +16,6 @@ use filermark_link::start::{LaunchedAgent, Launcher};
 use filermark_link::tool;
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use filermark_model::plan::IpChoice;
-use filermark_system::Platform;
 use std::io;
 use std::process::{ChildStdin, ChildStdout, Command};
 use std::time::Duration;
@@ -255,20 +254,23 @@ impl SshLauncher {
 
     /// What to start on a host, and its name for messages.
     fn start_on(&self, host: &HostPlan) -> Result<(String, String), String> {
-        let windows = Platform {
-            os: "Windows".into(),
-            processor: std::env::consts::ARCH.into(),
-        };
+        let is_for_windows = has_windows_path(host);
         let system = match self.systems.of(host) {
             Some(known) => known.clone(),
-            None if self.asks => system::find(&self.client, host)?,
-            None if has_windows_path(host) => windows,
+            None if self.asks || is_for_windows => system::find(&self.client, host)?,
             None => filermark_system::platform(),
         };
-        let dir = build_dir(own_build(), &system);
-        if SystemName::of(&system).is_windows() {
+        let (dir, name) = (build_dir(own_build(), &system), SystemName::of(&system));
+        if name.is_windows() {
             let program = WindowsProgram::of(host, &dir)?;
             return Ok((program.start_line(&self.tag), program.shown));
+        }
+        if is_for_windows {
+            return Err(format!(
+                "EXEC_PATH={} is a path of Windows, and the host is {name}; set AGENTS_DIR \
+                 instead, or remove the host from CLIENTS",
+                host.program.as_deref().unwrap_or_default()
+            ));
         }
         let program = RemoteProgram::of(host, &dir);
         Ok((start_line(&program, &self.tag), program.shown))
@@ -308,5 +310,5 @@ impl Launcher for SshLauncher {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -2,7 +2,11 @@
 //! and paths for its SFTP server.
 
 use super::tag::RunTag;
+use filermark_link::build::MARK;
 use filermark_model::launch::HostPlan;
+
+/// The exit code of a shell of POSIX for a program that it cannot execute.
+const NOT_EXECUTABLE: i32 = 126;
 
 /// The path of a program on a host with Windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,9 +102,20 @@ impl WindowsProgram {
         line
     }
 
-    /// The command line that starts an agent.
+    /// The command line that starts an agent. A program at EXEC_PATH is started only if it is
+    /// Filermark: findstr searches its file, and does not read the standard input.
     pub fn start_line(&self, tag: &RunTag) -> String {
-        self.command_line(tag.agent_args())
+        let line = self.command_line(tag.agent_args());
+        if self.is_default_path {
+            return line;
+        }
+        // The outer parentheses end the first `if`. What is printed has quotes: the path may
+        // have parentheses, too. Not `||`: Wine 8 runs what follows it in any case.
+        let path = &self.path;
+        format!(
+            "(if exist \"{path}\" (findstr /l /m /c:\"{MARK}\" \"{path}\" >nul & \
+             if errorlevel 1 (echo \"{path}\": this is not Filermark>&2 & exit {NOT_EXECUTABLE}))) & {line}"
+        )
     }
 }
 
@@ -111,7 +126,7 @@ mod tests {
     fn at(path: Option<&str>) -> Result<WindowsProgram, String> {
         let mut host = HostPlan::local("h".into());
         host.program = path.map(str::to_owned);
-        WindowsProgram::of(&host, "0123-windows-amd64")
+        WindowsProgram::of(&host, "0123-windows-x86_64")
     }
 
     #[test]
@@ -119,11 +134,11 @@ mod tests {
         let own = at(None).unwrap();
         assert_eq!(
             own.command_line(["--version"]),
-            r#""%USERPROFILE%\.cache\filermark\0123-windows-amd64\filermark.exe" --version"#
+            r#""%USERPROFILE%\.cache\filermark\0123-windows-x86_64\filermark.exe" --version"#
         );
         assert_eq!(
             own.sftp,
-            ".cache/filermark/0123-windows-amd64/filermark.exe"
+            ".cache/filermark/0123-windows-x86_64/filermark.exe"
         );
         let tag = RunTag::new("").unwrap();
         assert!(own.start_line(&tag).ends_with(r#" agent --stdio --run """#));
@@ -150,6 +165,25 @@ mod tests {
             r#""%USERPROFILE%\My Tools\filermark.exe""#
         );
         assert_eq!(home.sftp, "My Tools/filermark.exe");
+    }
+
+    #[test]
+    fn only_a_program_of_the_user_is_checked() {
+        let tag = RunTag::new("mine").unwrap();
+        let own = at(None).unwrap().start_line(&tag);
+        assert!(own.starts_with(r#""%USERPROFILE%\.cache"#), "{own}");
+        let path = r#""C:\Program Files (x86)\filermark.exe""#;
+        let given = at(Some(path.trim_matches('"'))).unwrap().start_line(&tag);
+        assert_eq!(
+            given,
+            format!(
+                "(if exist {path} (findstr /l /m /c:\"{MARK}\" {path} >nul & \
+                 if errorlevel 1 (echo {path}: this is not Filermark>&2 & exit 126))) & \
+                 {path} agent --stdio --run mine"
+            )
+        );
+        // cmd.exe takes 8191 characters, findstr a text of 254.
+        assert!(MARK.len() < 254 && !MARK.contains(['"', '%', '\\']));
     }
 
     #[test]

@@ -70,6 +70,21 @@ fn systems_have_one_name_in_all_spellings() {
 }
 
 #[test]
+fn a_build_for_windows_has_one_directory_in_all_spellings() {
+    // As cmd.exe states it to a prime elsewhere, and as a prime with Windows knows itself.
+    for (os, processor) in [
+        ("Windows_NT", "AMD64"),
+        ("Windows", "AMD64"),
+        ("Windows", "x86_64"),
+    ] {
+        let name = build_dir(BUILD, &platform(os, processor));
+        assert_eq!(name, "0123456789abcdef-windows-x86_64");
+    }
+    let name = build_dir(BUILD, &platform("Windows", "ARM64"));
+    assert_eq!(name, "0123456789abcdef-windows-aarch64");
+}
+
+#[test]
 fn formats_are_recognized() {
     for system in [
         "linux-x86_64",

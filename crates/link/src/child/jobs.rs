@@ -17,9 +17,9 @@ fn jobs() -> MutexGuard<'static, Option<HashMap<u32, Job>>> {
     JOBS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub fn spawn(command: &mut Command) -> io::Result<Child> {
+pub fn spawn(command: &mut Command, ends_with_us: bool) -> io::Result<Child> {
     let mut child = command.creation_flags(CREATION_FLAGS).spawn()?;
-    match Job::begin(&child) {
+    match Job::begin(&child, ends_with_us) {
         Ok(job) => {
             let mut all = jobs();
             let all = all.get_or_insert_default();
@@ -90,7 +90,10 @@ pub fn end_numbers(leaders: &[u32], grace: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use crate::child::{ExitKind, end_all, end_of, has_running_group, spawn_in_own_group};
+    use crate::child::{
+        ExitKind, end_all, end_of, has_running_group, spawn_in_own_group, spawn_until_end_of_input,
+    };
+    use std::io::{self, Read, Write};
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
@@ -110,5 +113,66 @@ mod tests {
             matches!(ended, Some(ExitKind::Signal(9) | ExitKind::Exited(_))),
             "{ended:?}"
         );
+    }
+
+    const ROLE: &str = "FILERMARK_TEST_ROLE";
+    /// How long a script runs that nothing ends.
+    const SCRIPT_LIMIT: Duration = Duration::from_secs(120);
+
+    /// This test in a process of its own, in a role.
+    fn in_role(role: &str) -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let name = "child::group::tests::the_end_of_a_prime_ends_scripts_and_the_input_of_agents";
+        command.args(["--exact", name, "--nocapture"]);
+        command.env(ROLE, role).stdin(Stdio::piped());
+        command
+    }
+
+    fn print_line(words: &str) {
+        let mut output = io::stdout();
+        writeln!(output, "{words}").unwrap();
+        output.flush().unwrap();
+    }
+
+    /// A prime starts an agent and a script, which write to its output, and is killed.
+    #[test]
+    fn the_end_of_a_prime_ends_scripts_and_the_input_of_agents() {
+        match std::env::var(ROLE).as_deref() {
+            Ok("prime") => {
+                let agent = spawn_until_end_of_input(&mut in_role("agent")).unwrap();
+                let script = spawn_in_own_group(&mut in_role("script")).unwrap();
+                // Until it is killed: its input has no end before.
+                let _ = io::stdin().read(&mut [0]);
+                drop((agent, script));
+            }
+            Ok("agent") => {
+                print_line("agent runs");
+                io::stdin().read_to_end(&mut Vec::new()).unwrap();
+                // Longer than a job takes to end.
+                std::thread::sleep(Duration::from_secs(1));
+                print_line("agent cleaned up");
+            }
+            Ok("script") => {
+                print_line("script runs");
+                std::thread::sleep(SCRIPT_LIMIT);
+                print_line("script outlived its prime");
+            }
+            _ => {
+                let mut prime = in_role("prime").stdout(Stdio::piped()).spawn().unwrap();
+                let mut output = prime.stdout.take().unwrap();
+                let (mut text, mut part) = (String::new(), [0; 512]);
+                while !(text.contains("agent runs") && text.contains("script runs")) {
+                    let count = output.read(&mut part).unwrap();
+                    assert!(count > 0, "{text}");
+                    text.push_str(&String::from_utf8_lossy(&part[..count]));
+                }
+                prime.kill().unwrap();
+                prime.wait().unwrap();
+                // It ends when all three have ended.
+                output.read_to_string(&mut text).unwrap();
+                assert!(text.contains("agent cleaned up"), "{text}");
+                assert!(!text.contains("script outlived"), "{text}");
+            }
+        }
     }
 }

@@ -47,7 +47,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How long closing waits for pending connections.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// Handles one connection; ends within its own time limit, and when the connection ends.
+/// Handles one connection; ends within its own time limit, and when the connection ends or is
+/// shut down by another thread: it waits by `await_socket`, since on Windows a blocked read does
+/// not end then.
 pub type Handshake = dyn Fn(TcpStream, SocketAddr) + Send + Sync;
 
 /// A listening socket with its pending connections. Dropping it closes all of them.
@@ -317,6 +319,7 @@ impl ConnectionSlots {
 
 #[cfg(test)]
 mod tests {
+    use super::super::wire::await_socket;
     use super::*;
     use std::io::{Read, Write};
     use std::sync::mpsc::{Receiver, channel};
@@ -330,8 +333,17 @@ mod tests {
         let sender = Mutex::new(sender);
         let receive = move |mut tcp: TcpStream, _| {
             let mut byte = [0];
-            if tcp.set_nonblocking(false).is_ok() && tcp.read_exact(&mut byte).is_ok() {
-                let _ = sender.lock().unwrap().send(byte[0]);
+            tcp.set_nonblocking(true).unwrap();
+            let deadline = Instant::now() + LIMIT * 10;
+            while await_socket(&tcp, false, deadline, LIMIT).is_ok() {
+                match tcp.read(&mut byte) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Ok(1) => {
+                        let _ = sender.lock().unwrap().send(byte[0]);
+                        return;
+                    }
+                    _ => return,
+                }
             }
         };
         let limits = AcceptLimits {

@@ -496,6 +496,25 @@ mod tests {
         assert_eq!(PrimeKeys::read(&more.prime).unwrap(), after);
     }
 
+    /// Files that were edited or copied on Windows.
+    #[test]
+    fn line_ends_of_windows_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = make_keys(dir.path(), &names(&["h1", "h2"])).unwrap();
+        let with_windows_ends = |path: &Path| {
+            let text = std::fs::read_to_string(path).unwrap();
+            let copy = path.with_extension("copy");
+            write_private(&copy, &text.replace('\n', "\r\n")).unwrap();
+            assert!(std::fs::read(&copy).unwrap().ends_with(b"\r\n"));
+            copy
+        };
+        let (prime, h1) = (&made.prime, &made.clients[0]);
+        let read = PrimeKeys::read(&with_windows_ends(prime)).unwrap();
+        assert_eq!(read, PrimeKeys::read(prime).unwrap());
+        let read = ClientKey::read(&with_windows_ends(h1)).unwrap();
+        assert_eq!(read, ClientKey::read(h1).unwrap());
+    }
+
     #[test]
     fn concurrent_commands_lose_no_key() {
         let dir = tempfile::tempdir().unwrap();

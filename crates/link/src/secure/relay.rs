@@ -4,6 +4,7 @@
 //! Data is read only if it can be passed on, so a fast sender is blocked as on any socket. Each
 //! direction ends independently.
 
+use super::wire::WAIT_MAX;
 use crate::local::{LocalStream, local_pair};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -52,7 +53,7 @@ impl LinkControl {
     }
 
     /// How often the relay has woken.
-    #[cfg(all(test, unix))]
+    #[cfg(test)]
     pub(super) fn wake_count(&self) -> u64 {
         self.wake_count.load(std::sync::atomic::Ordering::Relaxed)
     }
@@ -250,7 +251,7 @@ impl TlsRelay {
         }
     }
 
-    /// Sleeps until something can be done. Returns whether the network has data.
+    /// Sleeps until something can be done. Returns whether the network has data, or may have.
     fn wait(&mut self) -> Result<bool, LinkFailure> {
         let mut net = PollFlags::empty();
         let may_receive = !self.inward_ended && self.inward.is_empty() && self.tls.wants_read();
@@ -270,6 +271,7 @@ impl TlsRelay {
         let limit = self
             .local_closed_at
             .map(|at| LINGER.saturating_sub(at.elapsed()));
+        let limit = limit.into_iter().chain(WAIT_MAX).min();
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         match poll(&mut polled, limit.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -285,7 +287,10 @@ impl TlsRelay {
             self.local_closed_at.get_or_insert_with(Instant::now);
         }
         let some = PollFlags::IN | PollFlags::ERR | PollFlags::HUP;
-        Ok(may_receive && network_ready.is_some_and(|ready| ready.intersects(some)))
+        // What another thread has shut down is not reported everywhere.
+        let may_be_shut = WAIT_MAX.is_some();
+        let is_ready = network_ready.is_some_and(|ready| ready.intersects(some));
+        Ok(may_receive && (is_ready || may_be_shut))
     }
 
     /// Data from the local end is read only when earlier data has been sent.

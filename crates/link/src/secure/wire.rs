@@ -150,7 +150,19 @@ fn shake_hands(
     Ok(())
 }
 
-fn await_socket(
+/// How long one wait for a connection may last; `None`: without end. On Windows neither a wait
+/// nor a read ends when another thread shuts the connection down
+/// (<https://github.com/rust-lang/rust/issues/121594>), but the next read does: it is tried again.
+pub(super) const WAIT_MAX: Option<Duration> = match cfg!(windows) {
+    true => Some(Duration::from_millis(250)),
+    false => None,
+};
+
+/// Waits for a socket that does not block, or for a part of the time: try it again in any case.
+///
+/// # Errors
+/// The deadline has passed, or the system's.
+pub(super) fn await_socket(
     tcp: &TcpStream,
     to_write: bool,
     deadline: Instant,
@@ -160,6 +172,7 @@ fn await_socket(
     if left.is_zero() {
         return Err(SecureError::TimedOut(limit));
     }
+    let left = WAIT_MAX.map_or(left, |most| most.min(left));
     let flags = if to_write {
         PollFlags::OUT
     } else {

@@ -19,14 +19,23 @@ pub(crate) fn spawn(command: &mut Command) -> Result<(Child, Input)> {
 }
 
 impl Input {
-    /// Writes a line. A pipe that takes anything takes a line of this length whole.
-    pub(crate) fn write(&mut self, line: &[u8]) -> Result<()> {
+    /// Writes a line when the pipe takes bytes: one that takes any takes a line of this length
+    /// whole. Asks `may_wait` every `interval` meanwhile.
+    ///
+    /// # Errors
+    /// ETIMEDOUT: it did not take them as long as `may_wait`; EPIPE: the program has ended.
+    pub(crate) fn write(
+        &mut self,
+        line: &[u8],
+        interval: Duration,
+        may_wait: impl Fn() -> bool,
+    ) -> Result<()> {
+        while !ready_within(&self.0, PollFlags::OUT, interval)? {
+            if !may_wait() {
+                return Err(Errno::TIMEDOUT);
+            }
+        }
         Ok(self.0.write_all(line)?)
-    }
-
-    /// Whether it takes bytes, waiting `limit` at most for it.
-    pub(crate) fn is_writable_within(&self, limit: Duration) -> Result<bool> {
-        ready_within(&self.0, PollFlags::OUT, limit)
     }
 }
 

@@ -1,4 +1,5 @@
 //! Scripts that work, and scripts that fail.
+#![cfg(unix)] // The programs are shell scripts.
 
 use super::{MonitorFiles, PhaseEvent, Script, ScriptCall, Scripts};
 use filermark_engine::driver::StopFlag;
@@ -6,15 +7,14 @@ use filermark_model::plan::{MonitorMode, MonitorPlan, ScriptsPlan};
 use filermark_model::{Nanos, Rule, Severity};
 use filermark_results::heartbeat::SCRIPT_OUTPUT_LEN_MAX;
 use filermark_results::{Phase, ScriptRecord, ScriptStatus};
-use std::os::unix::fs::PermissionsExt;
+use filermark_testbed::write_program;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 fn write(dir: &Path, script: Script, text: &str) {
     let path = dir.join(script.file_name());
-    std::fs::write(&path, text).unwrap();
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&path, text).unwrap();
 }
 
 fn scripts(dir: &TempDir, limit: Nanos) -> Scripts {
@@ -285,12 +285,11 @@ fn begin_monitor(
     earlier_calls: Option<u32>,
 ) {
     let path = dir.path().join("mon.sh");
-    std::fs::write(
+    write_program(
         &path,
         format!("#!/bin/sh\ncd '{}'\n{text}\n", dir.path().display()),
     )
     .unwrap();
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     let plan = MonitorPlan {
         script: path.display().to_string(),
         args: Vec::new(),

@@ -1,5 +1,6 @@
 //! Reads every byte between a prime and real agents: neither the password nor its hashes
 //! are in them.
+#![cfg(unix)] // The links are pairs of local sockets of Unix.
 
 use crate::leftovers::sweep_leftovers;
 use crate::{RunOptions, run};

@@ -1,5 +1,6 @@
 //! Runs, preflights and sweeps of several clients that log in to Samba: each of them tries
 //! a wrong password once, whatever the number of clients and shares.
+#![cfg(target_os = "linux")] // The server is Samba.
 
 use crate::leftovers::{CleanupReport, sweep_leftovers};
 use crate::{RunOptions, RunOutcome, run};

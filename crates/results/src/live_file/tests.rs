@@ -1,6 +1,4 @@
 use super::*;
-use rustix::fs::OFlags;
-use std::os::unix::fs::OpenOptionsExt as _;
 
 #[test]
 fn a_late_entry_is_inserted_at_its_place() {
@@ -62,6 +60,9 @@ fn write_errors_are_reported_once() {
         file.add((), "b\n".into());
         file.write().expect("reported once");
     }
+    if cfg!(not(unix)) {
+        return;
+    }
     let mut file = LiveFile::new("/dev/null".into(), 0);
     file.add((), "a\n".into());
     file.write().expect("taken");
@@ -69,9 +70,12 @@ fn write_errors_are_reported_once() {
 }
 
 /// A reader of a pipe that starts late gets all lines, once.
+#[cfg(unix)]
 #[test]
 fn a_pipe_is_not_waited_for() {
+    use rustix::fs::OFlags;
     use std::io::Read as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("pipe");
     let (fifo, mode) = (

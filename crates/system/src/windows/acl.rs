@@ -13,7 +13,7 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::Security::Authorization::{
     ConvertSidToStringSidW, ConvertStringSecurityDescriptorToSecurityDescriptorW,
-    ConvertStringSidToSidW, GetSecurityInfo, SDDL_REVISION_1, SE_FILE_OBJECT,
+    ConvertStringSidToSidW, GetSecurityInfo, SDDL_REVISION_1, SE_FILE_OBJECT, SE_KERNEL_OBJECT,
 };
 use windows_sys::Win32::Security::{
     ACCESS_ALLOWED_ACE, ACE_HEADER, ACL, DACL_SECURITY_INFORMATION, GetAce, GetTokenInformation,
@@ -34,7 +34,7 @@ const DENIES: u8 = 1;
 const NAME_LEN: usize = 257;
 
 /// What Windows has allocated, until it is dropped.
-struct Allocated(*mut core::ffi::c_void);
+pub(super) struct Allocated(*mut core::ffi::c_void);
 
 impl Drop for Allocated {
     fn drop(&mut self) {
@@ -130,7 +130,7 @@ pub fn account_name(sid: &str) -> Option<String> {
 }
 
 /// A security descriptor from its text (SDDL).
-fn descriptor(text: &str) -> io::Result<Allocated> {
+pub(super) fn descriptor(text: &str) -> io::Result<Allocated> {
     let wide: Vec<u16> = text.encode_utf16().chain([0]).collect();
     let mut made: PSECURITY_DESCRIPTOR = null_mut();
     // SAFETY: the text ends with a zero, `made` lives through the call, and the length is not
@@ -149,7 +149,8 @@ fn descriptor(text: &str) -> io::Result<Allocated> {
     }
 }
 
-const fn attributes(descriptor: &Allocated) -> SECURITY_ATTRIBUTES {
+/// For a call that creates something; valid as long as the descriptor lives.
+pub(super) const fn attributes(descriptor: &Allocated) -> SECURITY_ATTRIBUTES {
     SECURITY_ATTRIBUTES {
         nLength: size_of::<SECURITY_ATTRIBUTES>() as u32,
         lpSecurityDescriptor: descriptor.0,
@@ -199,6 +200,35 @@ pub fn create_dir(path: &Path, sddl: &str) -> io::Result<()> {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
+}
+
+/// The owner of an object of the kernel that is no file. The handle has READ_CONTROL.
+///
+/// # Errors
+/// The system's.
+pub(super) fn owner(object: &OwnedHandle) -> io::Result<String> {
+    let mut owner: PSID = null_mut();
+    let mut descriptor: PSECURITY_DESCRIPTOR = null_mut();
+    // SAFETY: the handle is open while it is borrowed, the variables live through the call, and
+    // null pointers are for what is not wanted.
+    let error = unsafe {
+        GetSecurityInfo(
+            object.as_raw_handle(),
+            SE_KERNEL_OBJECT,
+            OWNER_SECURITY_INFORMATION,
+            &mut owner,
+            null_mut(),
+            null_mut(),
+            null_mut(),
+            &mut descriptor,
+        )
+    };
+    if error != ERROR_SUCCESS {
+        return Err(io::Error::from_raw_os_error(error as i32));
+    }
+    // The owner points into it.
+    let _freed = Allocated(descriptor);
+    sid_text(owner)
 }
 
 /// The owner of an open file, and who may use it.

@@ -27,17 +27,22 @@ pub const CREATION_FLAGS: u32 = CREATE_SUSPENDED | CREATE_NEW_PROCESS_GROUP;
 /// The exit code of programs that are ended with their job: that of SIGKILL in a Unix shell.
 pub const ENDED_CODE: u32 = 137;
 
-/// A job. Closing it, also by the end of this process, ends the processes in it.
+/// A job. One that ends with us is ended by its closing, also by the end of this process.
 #[derive(Debug)]
 pub struct Job(OwnedHandle);
 
 impl Job {
     /// A new job with a program that was created with [`CREATION_FLAGS`], which begins to run.
+    /// With `ends_with_us` all processes of the job are ended when it is closed; without, they
+    /// run on until they end by themselves or by [`Job::end`].
     ///
     /// # Errors
     /// The system's; the program does not run then, and must be ended.
-    pub fn begin(child: &Child) -> io::Result<Self> {
+    pub fn begin(child: &Child, ends_with_us: bool) -> io::Result<Self> {
         let job = Self::new()?;
+        if ends_with_us {
+            job.end_when_closed()?;
+        }
         // SAFETY: both handles are open through the call.
         let added =
             unsafe { AssignProcessToJobObject(job.0.as_raw_handle(), child.as_raw_handle()) };
@@ -50,13 +55,16 @@ impl Job {
 
     fn new() -> io::Result<Self> {
         // SAFETY: null pointers mean no attributes and no name.
-        let job = owned(unsafe { CreateJobObjectW(null(), null()) })?;
+        owned(unsafe { CreateJobObjectW(null(), null()) }).map(Self)
+    }
+
+    fn end_when_closed(&self) -> io::Result<()> {
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
         // SAFETY: the structure has the stated length and lives through the call.
         let set = unsafe {
             SetInformationJobObject(
-                job.as_raw_handle(),
+                self.0.as_raw_handle(),
                 JobObjectExtendedLimitInformation,
                 (&raw const limits).cast(),
                 size_of_val(&limits) as u32,
@@ -64,7 +72,7 @@ impl Job {
         };
         match set {
             0 => Err(io::Error::last_os_error()),
-            _ => Ok(Self(job)),
+            _ => Ok(()),
         }
     }
 
@@ -164,7 +172,7 @@ mod tests {
     #[test]
     fn a_program_in_a_job_runs_and_ends_by_itself() {
         let mut child = start("exit 7");
-        let job = Job::begin(&child).unwrap();
+        let job = Job::begin(&child, true).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(7));
         let since = Instant::now();
         while job.is_running().unwrap() && since.elapsed() < Duration::from_secs(60) {
@@ -177,7 +185,7 @@ mod tests {
     fn a_program_ends_with_its_children() {
         // An inner cmd.exe that waits, too.
         let mut child = start("cmd /d /c pause & pause");
-        let job = Job::begin(&child).unwrap();
+        let job = Job::begin(&child, false).unwrap();
         assert!(job.is_running().unwrap());
         job.end();
         assert_eq!(child.wait().unwrap().code(), Some(ENDED_CODE as i32));
@@ -187,7 +195,7 @@ mod tests {
         }
         assert!(!job.is_running().unwrap());
         let mut other = start("pause");
-        drop(Job::begin(&other).unwrap());
+        drop(Job::begin(&other, true).unwrap());
         // Ended by the closing of its job, whatever its code; its input is still open.
         let _input = other.stdin.take();
         other.wait().unwrap();

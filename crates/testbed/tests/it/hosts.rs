@@ -1,9 +1,9 @@
 //! Several hosts on one machine, each with an SSH server.
 
 use crate::libnfs;
-use filermark_testbed::{Capture, Fsal, Ganesha, Hosts, Sandbox, ServerOptions, available};
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use filermark_testbed::{
+    Capture, Fsal, Ganesha, Hosts, Sandbox, ServerOptions, available, write_program,
+};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -293,8 +293,7 @@ fn wrong_keys_and_full_disks_of_a_host_are_reported() {
     // A login with the password works and can add the key again.
     let askpass = hosts.sandbox().dir().join("askpass");
     let script = format!("#!/bin/sh\necho '{}'\n", Hosts::PASSWORD);
-    std::fs::write(&askpass, script).expect("write it");
-    std::fs::set_permissions(&askpass, Permissions::from_mode(0o755)).expect("chmod");
+    write_program(&askpass, script).expect("write it");
     let copied = hosts
         .command("timeout")
         .args(["20", "ssh-copy-id", "-i"])

@@ -1,10 +1,13 @@
 //! Installs over an ssh that is a script.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use super::super::fake::{FakeHosts, files_below, write_executable};
 use super::*;
+use crate::programs::SystemName;
 use crate::programs::tests::write_program;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::time::Duration;
 
 /// Installs one program on all hosts.
@@ -118,7 +121,7 @@ fn mixed_programs(hosts: &FakeHosts) -> (LaunchPlan, Programs) {
 
 const BUILD: &str = "0123456789abcdef";
 /// The path of the program on a host with Windows.
-const ON_WINDOWS: &str = ".cache/filermark/0123456789abcdef-windows-amd64/filermark.exe";
+const ON_WINDOWS: &str = ".cache/filermark/0123456789abcdef-windows-x86_64/filermark.exe";
 
 fn install_mixed(plan: &LaunchPlan, programs: &Programs) -> (HostOutcome, HostSystems) {
     let limits = HostLimits::default();
@@ -144,6 +147,7 @@ fn a_host_with_windows_gets_its_program_and_starts_it() {
             .of(&plan.hosts[0])
             .is_some_and(|s| s.os == "Windows")
     );
+    assert_eq!(hosts.redirected("win"), "", "for cmd.exe");
 
     // Another program of the same name is replaced only if it is Filermark.
     let path = hosts.home("win").join(ON_WINDOWS);
@@ -177,11 +181,11 @@ fn old_builds_on_windows_are_removed() {
     let (plan, programs) = mixed_programs(&hosts);
     let cache = hosts.home("win").join(".cache/filermark");
     for n in 0..4 {
-        let dir = cache.join(format!("{n:016x}-windows-amd64"));
+        let dir = cache.join(format!("{n:016x}-windows-x86_64"));
         fs::create_dir_all(&dir).unwrap();
-        fs::write(dir.join("filermark.exe"), "old").unwrap();
-        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + n);
-        fs::File::open(&dir).unwrap().set_modified(at).unwrap();
+        let system = "windows-x86_64";
+        write_program(&dir.join("filermark.exe"), system, &format!("{n:016x}"));
+        set_age(&dir, n);
     }
     let (outcome, _) = install_mixed(&plan, &programs);
     assert!(
@@ -190,6 +194,73 @@ fn old_builds_on_windows_are_removed() {
     );
     let kept = files_below(&cache);
     assert_eq!(kept.len(), 3, "{kept:?}");
+}
+
+/// The greater the number, the newer the directory.
+fn set_age(dir: &Path, n: u64) {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + n);
+    fs::File::open(dir).unwrap().set_modified(at).unwrap();
+}
+
+#[test]
+fn directories_on_windows_with_other_files_are_left_alone() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let (plan, programs) = mixed_programs(&hosts);
+    let cache = hosts.home("win").join(".cache/filermark");
+    for n in 0..5 {
+        let dir = cache.join(format!("{n:016x}-windows-x86_64"));
+        fs::create_dir_all(&dir).unwrap();
+        let program = dir.join("filermark.exe");
+        write_program(&program, "windows-x86_64", BUILD);
+        match n {
+            0 => fs::write(&program, "a program of the user").unwrap(),
+            1 => fs::write(dir.join("notes.txt"), "of the user").unwrap(),
+            2 => fs::rename(&program, dir.join("other.exe")).unwrap(),
+            _ => {}
+        }
+        set_age(&dir, n);
+    }
+    let before = files_below(&cache);
+    let (outcome, _) = install_mixed(&plan, &programs);
+    assert_eq!(outcome.state, HostState::Done, "{outcome:?}");
+    assert!(!outcome.detail.contains("removed"), "{outcome:?}");
+    let kept = files_below(&cache);
+    assert!(before.iter().all(|file| kept.contains(file)), "{kept:?}");
+}
+
+#[test]
+fn a_file_that_comes_to_windows_during_the_work_is_not_replaced() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let (plan, programs) = mixed_programs(&hosts);
+    hosts.meanwhile("win", &format!("printf netmist >\"$HOME/{ON_WINDOWS}\""));
+    refused(
+        &install_mixed(&plan, &programs).0,
+        &["is not Filermark", "EXEC_PATH"],
+    );
+    assert_eq!(files_below(&hosts.home("win")), [ON_WINDOWS]);
+    let kept = fs::read(hosts.home("win").join(ON_WINDOWS)).unwrap();
+    assert_eq!(kept, b"netmist");
+}
+
+#[test]
+fn a_silent_server_on_windows_is_not_awaited_for_long() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    let (plan, programs) = mixed_programs(&hosts);
+    hosts.script("win.sftp", "exec sleep 600");
+    let limits = HostLimits {
+        silence: Duration::from_millis(300),
+        ..HostLimits::default()
+    };
+    let (outcomes, _) = install_programs(&plan, &programs, &limits, true, &mut |_, _| {});
+    refused(&outcomes[0], &["no answer within 0.3 s"]);
+    // A program that does not end when it is run once.
+    fs::remove_file(hosts.path("win.sftp")).unwrap();
+    hosts.meanwhile("win", "exec sleep 600");
+    let (outcomes, _) = install_programs(&plan, &programs, &limits, true, &mut |_, _| {});
+    refused(&outcomes[0], &["no answer within 0.3 s"]);
 }
 
 #[test]

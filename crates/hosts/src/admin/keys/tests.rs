@@ -1,4 +1,5 @@
 //! Keys with fake tools: `ssh-keygen` makes two files, `ssh-copy-id` grants access.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use super::super::fake::{FakeHosts, files_below};
 use super::*;

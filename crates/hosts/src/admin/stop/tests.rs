@@ -1,4 +1,5 @@
 //! Stops over an ssh that is a script.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use super::super::fake::{FakeHosts, write_executable};
 use super::*;
@@ -192,10 +193,11 @@ fn agents_on_windows_are_ended_by_the_program_there() {
     assert_eq!(outcome.state, HostState::Failed, "{outcome:?}");
     assert!(outcome.detail.contains("is missing there"), "{outcome:?}");
     let build = filermark_link::build::own_build();
-    let dir = hosts.path(&format!("win/.cache/filermark/{build}-windows-amd64"));
+    let dir = hosts.path(&format!("win/.cache/filermark/{build}-windows-x86_64"));
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::copy(hosts.path("filermark"), dir.join("filermark.exe")).unwrap();
     let outcome = one(&hosts, hosts.host("win"));
     assert_eq!(outcome.state, HostState::Done, "{outcome:?}");
     assert!(outcome.detail.contains("ended process 77"), "{outcome:?}");
+    assert_eq!(hosts.redirected("win"), "", "for cmd.exe");
 }

@@ -1,6 +1,8 @@
 //! Child processes: their output, their end, and processes that do not end.
+#![cfg(unix)] // The programs are shell scripts.
 
 use super::*;
+use crate::admin::fake::write_executable;
 use std::io::Write;
 
 fn shell(script: &str) -> (ChildStdin, ChildStdout, ChildProcess) {
@@ -107,12 +109,7 @@ fn a_local_agent_gets_its_tag_and_a_missing_program_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("agent.sh");
     let text = "#!/bin/sh\necho \"$@\"\ncat\n";
-    std::fs::write(&program, text).unwrap();
-    std::fs::set_permissions(
-        &program,
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
+    write_executable(&program, text);
     let launcher = LocalLauncher::of(program, RunTag::new("mine").unwrap());
     let host = HostPlan::local("here".into());
     let mut launched = launcher.launch(0, &host).unwrap();

@@ -1,4 +1,5 @@
 //! The arguments of ssh, and launches through an ssh that is a script.
+#![cfg(unix)] // The hosts are shell scripts.
 
 use super::*;
 use crate::admin::fake::FakeHosts;
@@ -193,7 +194,7 @@ fn an_agent_on_windows_is_started_by_a_command_line_of_cmd() {
     let mut missing = launcher.launch(0, &plan.hosts[0]).unwrap();
     let why = missing.handle.final_output().unwrap();
     assert!(why.contains("filermark.exe is missing there"), "{why}");
-    let dir = format!("win/.cache/filermark/{}-windows-amd64", own_build());
+    let dir = format!("win/.cache/filermark/{}-windows-x86_64", own_build());
     std::fs::create_dir_all(hosts.path(&dir)).unwrap();
     std::fs::copy(
         hosts.path("filermark"),
@@ -207,6 +208,62 @@ fn an_agent_on_windows_is_started_by_a_command_line_of_cmd() {
     agent.from_agent.read_to_string(&mut output).unwrap();
     assert_eq!(output, "agent --stdio --run mine\nping\n");
     agent.handle.release(Duration::from_secs(10));
+}
+
+/// With INSTALL=off nothing but the start looks at EXEC_PATH.
+#[test]
+fn a_path_of_windows_is_checked_at_the_start() {
+    let hosts = FakeHosts::new(&["win", "unix"]);
+    hosts.set_windows("win");
+    let plan = hosts.plan(&["win", "unix"]);
+    let launcher = SshLauncher::new(&plan, RunTag::new("mine").unwrap());
+    let at = |client: &str, path: &str| HostPlan {
+        program: Some(path.into()),
+        ..hosts.host(client)
+    };
+    let dir = hosts.path("win/C:/My Tools (x86)");
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::copy(hosts.path("filermark"), dir.join("filermark.exe")).unwrap();
+    std::fs::write(dir.join("netmist.exe"), "another program").unwrap();
+
+    let own = at("win", r"C:\My Tools (x86)\filermark.exe");
+    let mut agent = launcher.launch(0, &own).unwrap();
+    agent.to_agent.write_all(b"ping\n").unwrap();
+    drop(agent.to_agent);
+    let mut output = String::new();
+    agent.from_agent.read_to_string(&mut output).unwrap();
+    assert_eq!(output, "agent --stdio --run mine\nping\n");
+    agent.handle.release(Duration::from_secs(10));
+
+    for (path, expected) in [
+        (
+            r"C:\My Tools (x86)\netmist.exe",
+            "netmist.exe is not Filermark",
+        ),
+        (r"C:\none\filermark.exe", "filermark.exe is missing there"),
+    ] {
+        let mut agent = launcher.launch(0, &at("win", path)).unwrap();
+        let why = agent.handle.final_output().unwrap();
+        assert!(why.contains(expected), "{why}");
+    }
+    let refused = launcher.launch(0, &at("win", "/opt/filermark.exe")).err();
+    assert!(refused.unwrap().contains("no absolute path of Windows"));
+    let refused = launcher.launch(1, &at("unix", r"C:\filermark.exe")).err();
+    let refused = refused.unwrap();
+    assert!(
+        refused.contains("is a path of Windows, and the host is "),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_client_with_windows_that_was_not_expected_is_named() {
+    let hosts = FakeHosts::new(&["win"]);
+    hosts.set_windows("win");
+    for host in [hosts.host("win"), with_program(&hosts, "win")] {
+        let why = launch(&hosts, &host).handle.final_output().unwrap();
+        assert!(why.contains("win has Windows: set AGENTS_DIR"), "{why}");
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Slurm's launcher with a script instead of `srun`, which starts real processes: this test
 //! program again, as agents.
+#![cfg(unix)] // Its srun is a shell script.
 
 use super::super::SlurmLauncher;
 use super::super::srun::{WATCHED, command};
 use super::manual::{LIMIT, TestSetup, echo, exchange, refused};
+use crate::admin::fake::write_executable;
 use filermark_engine::driver::StopFlag;
 use filermark_link::child::spawn_in_own_group;
 use filermark_link::secure::connect::{DialOptions, connect, own_names, read_invitation};
@@ -216,9 +218,7 @@ fn srun_does_not_outlive_a_prime_that_was_killed() {
     let dir = tempfile::tempdir().unwrap();
     // Shortens the time that agents are given.
     let short = dir.path().join("sleep");
-    std::fs::write(&short, "#!/bin/sh\nexec /bin/sleep 0.1\n").unwrap();
-    let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
-    std::fs::set_permissions(&short, mode).unwrap();
+    write_executable(&short, "#!/bin/sh\nexec /bin/sleep 0.1\n");
     let path = format!(
         "{}:{}",
         dir.path().display(),

@@ -81,6 +81,7 @@ mod tests {
         assert_eq!(destination_in("", "h2").host_name, "h2");
     }
 
+    #[cfg(unix)]
     #[test]
     fn an_ssh_that_fails_is_reported() {
         let mut plan = filermark_model::launch::LaunchPlan::local(["h".to_owned()]);

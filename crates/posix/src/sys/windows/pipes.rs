@@ -1,11 +1,12 @@
-//! A program that is asked through pipes. The system cannot wait for a pipe with a limit:
-//! it is asked again and again, less and less often.
+//! A program that is asked through pipes. What we write is written without waiting, and its
+//! completion is awaited with a limit. The system has no such wait for reading: a pipe is asked
+//! again and again, less and less often. Only ends that no other process reads are asked, since
+//! the question waits for a read of the same end.
 
 use super::raw;
-use crate::sys::Result;
-use std::io::{PipeReader, PipeWriter, Write};
+use crate::sys::{Errno, Result};
 use std::os::windows::io::AsHandle;
-use std::process::{Child, ChildStdout, Command};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The first and the longest pause before a pipe is looked at again.
@@ -13,37 +14,33 @@ const PAUSE: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(5
 
 /// The standard input of a program; dropped, it ends.
 #[derive(Debug)]
-pub(crate) struct Input {
-    to_program: PipeWriter,
-    /// The program's own end, by which what it has not read yet can be seen. Nothing is
-    /// read from it here.
-    of_program: PipeReader,
-}
+pub(crate) struct Input(ChildStdin);
 
 /// Starts a program whose standard input we write to.
 pub(crate) fn spawn(command: &mut Command) -> Result<(Child, Input)> {
-    let (of_program, to_program) = std::io::pipe()?;
-    let child = command.stdin(of_program.try_clone()?).spawn()?;
-    Ok((
-        child,
-        Input {
-            to_program,
-            of_program,
-        },
-    ))
+    let mut child = command.stdin(Stdio::piped()).spawn()?;
+    let input = child.stdin.take().ok_or(Errno::PIPE)?;
+    Ok((child, Input(input)))
 }
 
 impl Input {
-    /// Writes a line. A pipe in which nothing is takes a line of this length whole.
-    pub(crate) fn write(&mut self, line: &[u8]) -> Result<()> {
-        Ok(self.to_program.write_all(line)?)
-    }
-
-    /// Whether the program has read what it was sent, waiting `limit` at most for it.
-    pub(crate) fn is_writable_within(&self, limit: Duration) -> Result<bool> {
-        holds_within(limit, || {
-            raw::has_input(self.of_program.as_handle()).map(|unread| !unread)
-        })
+    /// Writes a line. Asks `may_wait` every `interval` while the pipe does not take it.
+    ///
+    /// # Errors
+    /// ETIMEDOUT: it did not take the line as long as `may_wait`, or took a part of it; EPIPE:
+    /// the program has ended.
+    pub(crate) fn write(
+        &mut self,
+        line: &[u8],
+        interval: Duration,
+        may_wait: impl Fn() -> bool,
+    ) -> Result<()> {
+        // The standard library makes our end an asynchronous one (`ChildStdin::from`).
+        match raw::write_async(self.0.as_handle(), line, interval, may_wait) {
+            Ok(count) if count == line.len() => Ok(()),
+            Ok(_) | Err(Errno::CANCELED) => Err(Errno::TIMEDOUT),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -69,10 +66,18 @@ fn holds_within(limit: Duration, holds: impl Fn() -> Result<bool>) -> Result<boo
 mod tests {
     use super::*;
     use std::io::{BufRead, Read};
-    use std::process::Stdio;
 
     const MARK: &str = "FILERMARK_TEST_PIPE";
     const LIMIT: Duration = Duration::from_secs(60);
+
+    /// A test of this module in a process of its own.
+    fn this_test(name: &str) -> Command {
+        let mut command = Command::new(std::env::current_exe().expect("exe"));
+        let name = format!("sys::windows::pipes::tests::{name}");
+        command.args(["--exact", &name, "--nocapture"]);
+        command.env(MARK, "1").stdout(Stdio::piped());
+        command
+    }
 
     /// In a process of its own, which answers each line that it reads.
     #[test]
@@ -83,17 +88,15 @@ mod tests {
             }
             return;
         }
-        let name = "sys::windows::pipes::tests::a_program_is_waited_for";
-        let mut command = Command::new(std::env::current_exe().expect("exe"));
-        let args = ["--exact", name, "--nocapture"];
-        command.args(args).env(MARK, "1").stdout(Stdio::piped());
+        let mut command = this_test("a_program_is_waited_for");
         let (mut child, mut input) = spawn(&mut command).expect("started");
         let mut output = child.stdout.take().expect("pipe");
         let mut text = String::new();
         for number in 0..3 {
-            assert_eq!(input.is_writable_within(LIMIT), Ok(true));
             let line = format!("question {number}\n");
-            input.write(line.as_bytes()).expect("written");
+            input
+                .write(line.as_bytes(), LIMIT, || false)
+                .expect("written");
             let wanted = format!("answer to question {number}");
             while !text.contains(&wanted) {
                 assert_eq!(is_readable_within(&output, LIMIT), Ok(true));
@@ -110,5 +113,31 @@ mod tests {
         output.read_to_string(&mut rest).expect("the end");
         assert!(child.wait().expect("ended").success());
         assert_eq!(is_readable_within(&output, LIMIT), Ok(true), "the end");
+    }
+
+    /// In a process of its own, which reads nothing until it is killed.
+    #[test]
+    fn a_program_that_does_not_read_is_not_waited_for() {
+        if std::env::var_os(MARK).is_some() {
+            std::thread::sleep(2 * LIMIT);
+            return;
+        }
+        let mut command = this_test("a_program_that_does_not_read_is_not_waited_for");
+        let (mut child, mut input) = spawn(&mut command).expect("started");
+        let line = [b'x'; 4096];
+        let asked = std::cell::Cell::new(0);
+        // The pipe is full at some time.
+        let error = (0..1024).find_map(|_| {
+            let may_wait = || asked.replace(asked.get() + 1) < 2;
+            let written = input.write(&line, Duration::from_millis(1), may_wait);
+            written.err()
+        });
+        let is_running = matches!(child.try_wait(), Ok(None));
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        assert_eq!(error, Some(Errno::TIMEDOUT));
+        assert!(asked.get() > 2 && is_running);
+        let late = input.write(&line, LIMIT, || false);
+        assert_eq!(late, Err(Errno::PIPE), "no process can read it");
     }
 }

@@ -9,15 +9,19 @@ use super::wide::Wide;
 use crate::sys::{Errno, Result};
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
 use std::ptr::{null, null_mut};
+use std::time::Duration;
 use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
 use windows_sys::Wdk::Storage::FileSystem as nt;
 use windows_sys::Win32::Foundation::{
-    ERROR_FILE_NOT_FOUND, ERROR_NO_MORE_FILES, GetLastError, HANDLE, NTSTATUS,
-    RtlNtStatusToDosError, UNICODE_STRING,
+    ERROR_FILE_NOT_FOUND, ERROR_IO_PENDING, ERROR_NO_MORE_FILES, GetLastError, HANDLE, NTSTATUS,
+    RtlNtStatusToDosError, UNICODE_STRING, WAIT_OBJECT_0, WAIT_TIMEOUT,
 };
 use windows_sys::Win32::Storage::FileSystem as fs;
-use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, OVERLAPPED};
+use windows_sys::Win32::System::IO::{
+    CancelIoEx, GetOverlappedResult, IO_STATUS_BLOCK, OVERLAPPED,
+};
 use windows_sys::Win32::System::Pipes::PeekNamedPipe;
+use windows_sys::Win32::System::Threading::{CreateEventW, WaitForSingleObject};
 
 /// Bytes of an answer: a structure, and the longest name behind it.
 const ANSWER_BYTES: usize = 576;
@@ -334,6 +338,85 @@ pub(super) fn volume_of(path: &[u16]) -> Result<Vec<u16>> {
     let end = place.iter().position(|unit| *unit == 0);
     place.truncate(end.unwrap_or(place.len()));
     Ok(place)
+}
+
+/// A write that the system works on. Dropped, it has ended: the system does not use `place` and
+/// the bytes any more.
+struct PendingWrite<'a> {
+    pipe: BorrowedHandle<'a>,
+    /// A pointer, since the system writes there.
+    place: *const OVERLAPPED,
+}
+
+impl PendingWrite<'_> {
+    fn cancel(&self) {
+        // SAFETY: `place` lives longer than this. That the write has ended already is no error.
+        unsafe { CancelIoEx(raw(self.pipe), self.place) };
+    }
+
+    /// Waits for its end, and returns how many bytes were written.
+    fn end(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: `place` lives longer than this, `count` through the call.
+        match unsafe { GetOverlappedResult(raw(self.pipe), self.place, &raw mut count, 1) } {
+            0 => Err(last_error()),
+            _ => Ok(count as usize),
+        }
+    }
+}
+
+impl Drop for PendingWrite<'_> {
+    fn drop(&mut self) {
+        self.cancel();
+        let _ = self.end();
+    }
+}
+
+/// Writes to an asynchronous pipe, and asks `may_wait` every `interval` while it does not take
+/// the bytes. Returns how many it took; fewer than all, or ECANCELED: the wait was given up.
+pub(super) fn write_async(
+    pipe: BorrowedHandle<'_>,
+    bytes: &[u8],
+    interval: Duration,
+    may_wait: impl Fn() -> bool,
+) -> Result<usize> {
+    let len = u32::try_from(bytes.len()).map_err(|_| Errno::INVAL)?;
+    // Below INFINITE.
+    let pause_ms = u32::try_from(interval.as_millis()).unwrap_or(u32::MAX);
+    let pause_ms = pause_ms.min(u32::MAX - 1);
+    // SAFETY: null pointers mean no attributes and no name; the event is reset by hand.
+    let event = unsafe { CreateEventW(null(), 1, 0, null()) };
+    if event.is_null() {
+        return Err(last_error());
+    }
+    // SAFETY: the call has made it, and nothing else owns it.
+    let event = unsafe { OwnedHandle::from_raw_handle(event) };
+    let mut place = OVERLAPPED {
+        hEvent: event.as_raw_handle(),
+        ..OVERLAPPED::default()
+    };
+    let at = &raw mut place;
+    // SAFETY: the bytes and `place` live until the write has ended, which `PendingWrite` waits
+    // for before they go.
+    let done = unsafe { fs::WriteFile(raw(pipe), bytes.as_ptr(), len, null_mut(), at) };
+    // SAFETY: it has no arguments.
+    let code = unsafe { GetLastError() };
+    if done == 0 && code != ERROR_IO_PENDING {
+        return Err(errors::of_code(code));
+    }
+    let write = PendingWrite { pipe, place: at };
+    loop {
+        // SAFETY: the event is open.
+        match unsafe { WaitForSingleObject(event.as_raw_handle(), pause_ms) } {
+            WAIT_OBJECT_0 => break,
+            WAIT_TIMEOUT if may_wait() => {}
+            _ => {
+                write.cancel();
+                break;
+            }
+        }
+    }
+    write.end()
 }
 
 /// Whether a pipe has something to read, or has ended.
