@@ -111,6 +111,7 @@ impl<V: Variant> WireProtocol for Core<V> {
             Timer::Jukebox { xid } => {
                 if let Some(slot) = self.calls.find(xid) {
                     self.calls.unpark(slot, self.state.now);
+                    V::unparked(self, slot);
                 }
             }
             Timer::OfConn { conn, timer } => V::fire(self, conn, timer),

@@ -92,6 +92,7 @@ impl Variant for Sessions {
     }
 
     fn count_call(core: &mut Core<Self>, slot: u32) {
+        core.state_call_sent(slot);
         let call = core.calls.get(slot);
         match rows::of(call) {
             [] => core.counters.call(call.procedure),
@@ -145,6 +146,11 @@ impl Variant for Sessions {
 
     fn parked(core: &mut Core<Self>, slot: u32) {
         core.stop_using(slot);
+        core.delayed(slot);
+    }
+
+    fn unparked(core: &mut Core<Self>, slot: u32) {
+        core.queue_first(slot);
     }
 
     fn ended(core: &mut Core<Self>, slot: u32, outcome: CallOutcome) {

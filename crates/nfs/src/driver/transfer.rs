@@ -124,7 +124,7 @@ impl<V: Variant> Core<V> {
             }
             let span = Span {
                 offset: logical.next,
-                length: left.min(u64::from(transfer.size_max)) as u32,
+                length: left.min(u64::from(transfer.size_max.max(1))) as u32,
             };
             logical.next += u64::from(span.length);
             if logical.rewrite {

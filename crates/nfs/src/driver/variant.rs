@@ -52,6 +52,8 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     fn delay(core: &Core<Self>, waits: u16) -> Option<Nanos>;
     /// A call waits for a timer, and will be sent as a new one.
     fn parked(_core: &mut Core<Self>, _slot: u32) {}
+    /// A call that waited for a timer is in the queue again.
+    fn unparked(_core: &mut Core<Self>, _slot: u32) {}
     /// A call has ended.
     fn ended(_core: &mut Core<Self>, _slot: u32, _outcome: CallOutcome) {}
     /// RENAME is done; the handles are still where they were.

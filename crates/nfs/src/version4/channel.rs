@@ -13,7 +13,8 @@ const CACHED_BYTES: u32 = 4096;
 const MAX_OPERATIONS: u32 = 16;
 /// What works at all: a RENAME between two directories has seven operations.
 const LEAST_OPERATIONS: u32 = 8;
-const LEAST_BYTES: u32 = 2048;
+/// The shortest message that has space for data beside [`OVERHEAD_BYTES`].
+const LEAST_BYTES: u32 = 2 * OVERHEAD_BYTES;
 
 /// Limits of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,7 @@ impl SessionRequest {
     /// A session for READs and WRITEs of up to `transfer_bytes`, with so many slots, without callbacks.
     pub fn new(transfer_bytes: u32, slots: u32) -> Self {
         let bytes = transfer_bytes.saturating_add(OVERHEAD_BYTES);
+        let bytes = bytes.max(LEAST_BYTES);
         let limits = |bytes, operations_max, slots| ChannelLimits {
             request_bytes_max: bytes,
             response_bytes_max: bytes,

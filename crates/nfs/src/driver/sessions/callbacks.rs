@@ -2,6 +2,7 @@
 //! delegations and no layouts, so there is nothing to return; but a server that calls gets an
 //! answer, as it may wait for one.
 
+use super::setup::lost;
 use super::state::Sessions;
 use crate::driver::core::Core;
 use filermark_driver_kit::sockets::Event;
@@ -16,6 +17,8 @@ use filermark_onc::xdr::{Decoder, Encoder};
 /// Offset of the message type, and its value in a call (RFC 5531 section 9).
 const KIND_AT: usize = 4;
 const CALL: u32 = 0;
+/// Most bytes of answers that wait to be sent.
+const UNSENT_MAX: usize = 256 << 10;
 /// Most operations of a callback that are looked at.
 const OPERATIONS_MAX: usize = 16;
 
@@ -34,6 +37,9 @@ impl Core<Sessions> {
             return Event::Nothing;
         };
         let client = &mut self.own.clients[conn as usize];
+        if client.unsent.len() > UNSENT_MAX {
+            return lost("the server sends callbacks and does not take the answers".to_owned());
+        }
         let session = client.session.as_ref().map(|s| s.session.sessionid());
         let out = &mut client.unsent;
         let open = OpenRecord::begin(out);

@@ -157,6 +157,12 @@ impl Client {
         self.dead_slots += 1;
     }
 
+    /// Whether no slot of the session can be used any more.
+    pub(super) fn lacks_slots(&self) -> bool {
+        let session = self.session.as_ref().filter(|_| !self.is_lost);
+        session.is_some_and(|known| self.dead_slots >= known.session.slots().granted())
+    }
+
     pub(super) fn renewal_wait(&self) -> Option<Nanos> {
         let lease = self.session.as_ref()?.lease;
         let lease = u64::try_from(lease.as_nanos()).unwrap_or(u64::MAX);

@@ -135,9 +135,31 @@ impl Core<Sessions> {
         true
     }
 
+    /// The server has refused SEQUENCE for now: the call keeps its slot while it waits.
+    pub(super) fn delayed(&mut self, slot: u32) {
+        let call = self.calls.get_mut(slot);
+        if call.own.slot.is_none() {
+            return;
+        }
+        // The server may execute an earlier transmission still.
+        call.own.is_repeated |= call.retransmitted;
+        call.on_wire = call.retransmitted;
+    }
+
+    /// A call that has a slot does not wait behind those that wait for one.
+    pub(super) fn queue_first(&mut self, slot: u32) {
+        if self.calls.get(slot).own.slot.is_some() {
+            self.calls.requeue(slot);
+        }
+    }
+
     /// Appends a call.
     fn encode_row(&mut self, slot: u32, out: &mut Vec<u8>) {
-        let stateid = self.stateid_for(slot);
+        // 0 is the latest state of an open (RFC 8881 section 8.2.2).
+        let stateid = Stateid4 {
+            seqid: 0,
+            ..self.stateid_for(slot)
+        };
         let call = self.calls.get(slot);
         let op = self.ops.get(call.op);
         if rows::of(call).is_empty() {
@@ -192,7 +214,7 @@ impl Core<Sessions> {
         let session = client.session.as_ref().map(|known| &known.session);
         match kind {
             StateCall::Open(key) => {
-                let handle = self.handle_of(op.proc, call.op, key);
+                let handle = self.handle_of(op.proc, key);
                 let owner = owner_name(self.own.owners[op.proc as usize]);
                 row.op(&putfh(handle.handle()))
                     .op(&open(&owner, Openflag4::NoCreate, OpenClaim4::Fh))

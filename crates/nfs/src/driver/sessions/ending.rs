@@ -5,6 +5,7 @@ use super::client::Ending;
 use super::rows::StateCall;
 use super::state::Sessions;
 use crate::driver::core::Core;
+use crate::driver::reply::CallOutcome;
 
 impl Core<Sessions> {
     /// Goes on with the end of all clients; `false`: it is complete.
@@ -47,8 +48,16 @@ impl Core<Sessions> {
         client.ending = Ending::Closing;
     }
 
-    /// DESTROY_CLIENTID has ended, whatever its outcome.
-    pub(super) fn client_ended(&mut self, conn: u32) {
+    /// DESTROY_CLIENTID has ended.
+    pub(super) fn client_ended(&mut self, conn: u32, outcome: CallOutcome) {
+        if outcome != CallOutcome::Ok {
+            // The results are complete already, so this is no counter of them.
+            tracing::warn!(
+                conn,
+                ?outcome,
+                "DESTROY_CLIENTID failed: the client may stay on the server until its lease expires"
+            );
+        }
         let client = self.own.client(conn);
         client.session = None;
         client.ending = Ending::Done;

@@ -24,6 +24,8 @@ pub(super) enum Need {
     Open(u32),
     /// It is not.
     Closed(u32),
+    /// Neither its OPEN nor its CLOSE is under way.
+    Settled(u32),
 }
 
 /// Whether a call can be sent, as far as its file is concerned.
@@ -64,7 +66,7 @@ impl Core<Sessions> {
     }
 
     /// What a call needs before it can be sent.
-    pub(super) fn need(&self, slot: u32) -> Need {
+    pub(super) fn need(&mut self, slot: u32) -> Need {
         let call = self.calls.get(slot);
         if call.own.kind.is_some() {
             return Need::Nothing;
@@ -83,6 +85,18 @@ impl Core<Sessions> {
                     _ => opens.named(dir, name),
                 };
                 open.map_or(Need::Nothing, Need::Closed)
+            }
+            Procedure::Rename => {
+                let Action::Rename {
+                    object, new_object, ..
+                } = logical.action
+                else {
+                    return Need::Nothing;
+                };
+                let opens = &mut self.own.opens[logical.proc as usize];
+                let keys = [object, new_object].map(opens::of_object);
+                let moving = keys.into_iter().find(|key| opens.is_moving(*key));
+                moving.map_or(Need::Nothing, Need::Settled)
             }
             _ => Need::Nothing,
         }
@@ -107,11 +121,11 @@ impl Core<Sessions> {
     }
 
     /// The handle of the file with this key.
-    pub(super) fn handle_of(&self, proc: u32, op: u32, key: u32) -> Fh4 {
+    pub(super) fn handle_of(&self, proc: u32, key: u32) -> Fh4 {
         let handle = match opens::object_of(key) {
             Some(object) => self.handle(proc, object),
             None => {
-                let made = self.ops.handle(op);
+                let made = self.ops.handle(opens::fill_of(key));
                 made.unwrap_or_else(|| self.handle(proc, PROC_DIR))
             }
         };
@@ -124,20 +138,34 @@ impl Core<Sessions> {
         let (key, is_to_be_open) = match self.need(slot) {
             Need::Nothing => return Prepared::Ready,
             Need::Open(key) => (key, true),
-            Need::Closed(key) => (key, false),
+            Need::Closed(key) | Need::Settled(key) => (key, false),
         };
         let call = self.calls.get(slot);
         let (op, conn, xid) = (call.op, call.conn, call.xid);
         let proc = self.ops.get(op).proc;
-        let state = self.own.opens[proc as usize].find(key).map(|f| f.state);
+        let now = self.state.now;
+        let file = self.own.opens[proc as usize].find(key);
+        let (state, is_sent) = file.map_or((None, false), |f| (Some(f.state), f.is_sent));
         let is_begun = match (state, is_to_be_open) {
             (Some(OpenState::Open(_)), true) | (None, false) => return Prepared::Ready,
-            (Some(OpenState::Opening | OpenState::Closing), _) => true,
+            (Some(OpenState::Opening | OpenState::Closing), _) => {
+                // The wait for another operation's call is service time, too.
+                if is_sent {
+                    self.ops.get_mut(op).stamp_sent(now);
+                }
+                true
+            }
             (None, true) => self.open(op, conn, key),
             (Some(OpenState::Open(_)), false) => self.close(Some(op), conn, proc, key),
         };
         if !is_begun {
             return Prepared::Blocked;
+        }
+        self.stop_using(slot);
+        let call = self.calls.get(slot);
+        if !call.on_wire && !call.own.is_repeated {
+            // The OPEN or CLOSE may need the slot.
+            self.drop_slot(slot);
         }
         self.calls.park(slot);
         self.own.waiting.push(Waiter { proc, key, xid });
@@ -165,8 +193,8 @@ impl Core<Sessions> {
     }
 
     /// Begins the CLOSE of an open file.
-    fn close(&mut self, op: Option<u32>, conn: u32, proc: u32, key: u32) -> bool {
-        let handle = self.handle_of(proc, op.unwrap_or_default(), key);
+    pub(super) fn close(&mut self, op: Option<u32>, conn: u32, proc: u32, key: u32) -> bool {
+        let handle = self.handle_of(proc, key);
         let Some(file) = self.own.opens[proc as usize].find(key) else {
             return false;
         };
@@ -186,6 +214,7 @@ impl Core<Sessions> {
         }
         if let Some(file) = self.own.opens[proc as usize].find(key) {
             file.state = OpenState::Closing;
+            file.is_sent = false;
         }
         self.own.client(conn).closing += 1;
         true
@@ -253,10 +282,44 @@ impl Core<Sessions> {
     }
 
     /// The calls that wait for this file can be looked at again.
-    fn wake(&mut self, proc: u32, key: u32) {
+    pub(super) fn wake(&mut self, proc: u32, key: u32) {
         let now = self.state.now;
         while let Some(slot) = self.next_waiter(proc, key) {
             self.calls.unpark(slot, now);
+            self.queue_first(slot);
+            let opens = &mut self.own.opens[proc as usize];
+            if let Some(file) = opens.find(key)
+                && matches!(file.state, OpenState::Open(_))
+            {
+                // It is not closed before this call has used it.
+                file.users += 1;
+                self.calls.get_mut(slot).own.used = Some(key);
+            }
+        }
+    }
+
+    /// An OPEN or CLOSE is sent: the service time of the operations that wait for it begins.
+    pub(super) fn state_call_sent(&mut self, slot: u32) {
+        let call = self.calls.get(slot);
+        let place = match call.own.kind {
+            Some(StateCall::Open(key)) => Some((self.ops.get(call.op).proc, key)),
+            Some(StateCall::Close(place)) => self.own.closing(place).map(|c| (c.proc, c.key)),
+            _ => None,
+        };
+        let Some((proc, key)) = place else {
+            return;
+        };
+        let now = self.state.now;
+        if let Some(file) = self.own.opens[proc as usize].find(key) {
+            file.is_sent = true;
+        }
+        for waiter in &self.own.waiting {
+            if (waiter.proc, waiter.key) == (proc, key)
+                && let Some(slot) = self.calls.find(waiter.xid)
+            {
+                let op = self.calls.get(slot).op;
+                self.ops.get_mut(op).stamp_sent(now);
+            }
         }
     }
 
@@ -274,7 +337,9 @@ impl Core<Sessions> {
         if let Some(file) = opens.find(key) {
             file.users += 1;
         }
-        self.calls.get_mut(slot).own.used = Some(key);
+        let call = self.calls.get_mut(slot);
+        call.own.used = Some(key);
+        call.own.stateid = stateid;
         stateid
     }
 
@@ -308,14 +373,12 @@ impl Core<Sessions> {
             return false;
         }
         call.own.reopened += 1;
-        let op = call.op;
+        let (op, lost) = (call.op, OpenState::Open(call.own.stateid));
         self.stop_using(slot);
         let proc = self.ops.get(op).proc;
         let opens = &mut self.own.opens[proc as usize];
-        if opens
-            .find(key)
-            .is_some_and(|f| matches!(f.state, OpenState::Open(_)))
-        {
+        // Another call may have opened it again already.
+        if opens.find(key).is_some_and(|f| f.state == lost) {
             opens.remove(key);
             self.counters.add(Tally::LostOpens);
         }
@@ -352,12 +415,12 @@ impl Core<Sessions> {
         !self.own.opens.iter().all(opens::ProcOpens::is_empty)
     }
 
-    /// Closes the files of objects from `from` on.
+    /// Closes the files of objects from `from` on that are not in use.
     pub(super) fn close_from(&mut self, proc: u32, from: ObjectId) {
         let Some(conn) = self.procs.get(proc as usize).map(|p| p.conn) else {
             return;
         };
-        while let Some(key) = self.own.opens[proc as usize].any_open(Some(from)) {
+        while let Some(key) = self.own.opens[proc as usize].idle(from) {
             if !self.close(None, conn, proc, key) {
                 return;
             }
@@ -380,6 +443,10 @@ impl Core<Sessions> {
         let proc = logical.proc;
         let (from, to) = (opens::of_object(object), opens::of_object(new_object));
         let opens = &mut self.own.opens[proc as usize];
+        if opens.is_moving(from) {
+            // An OPEN that was begun during the RENAME: its end finds the file by its key.
+            return;
+        }
         if from == to || opens.find(to).is_none() {
             return opens.rename(from, to, Some((dir, new_name)));
         }

@@ -20,6 +20,11 @@ pub(super) const fn of_fill(op: u32) -> u32 {
     op | FILLED
 }
 
+/// The operation that fills the file of a key.
+pub(super) const fn fill_of(key: u32) -> u32 {
+    key & !FILLED
+}
+
 /// The object of a key; `None`: the file of a fill.
 pub(super) const fn object_of(key: u32) -> Option<ObjectId> {
     match key & FILLED {
@@ -43,6 +48,8 @@ pub(super) enum OpenState {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenFile {
     pub(super) state: OpenState,
+    /// The OPEN or CLOSE under way was sent.
+    pub(super) is_sent: bool,
     /// Calls under way that use it.
     pub(super) users: u32,
     /// The number of its last use.
@@ -84,6 +91,7 @@ impl ProcOpens {
     pub(super) fn set(&mut self, key: u32, state: OpenState, number: u64) -> &mut OpenFile {
         let file = OpenFile {
             state,
+            is_sent: false,
             users: 0,
             last_use: number,
             name: None,
@@ -98,6 +106,7 @@ impl ProcOpens {
         };
         let kept = &mut self.files[at];
         kept.state = state;
+        kept.is_sent = false;
         kept.last_use = number;
         kept
     }
@@ -121,6 +130,8 @@ impl ProcOpens {
         if let Some(at) = self.place(from) {
             self.keys[at] = to;
             self.files[at].name = name;
+            // Calls under way know the earlier key.
+            self.files[at].users = 0;
         }
     }
 
@@ -141,6 +152,23 @@ impl ProcOpens {
             false => a,
         });
         (count >= OPENS_MAX).then_some(*oldest.0)
+    }
+
+    /// Whether OPEN or CLOSE of this file is under way.
+    pub(super) fn is_moving(&mut self, key: u32) -> bool {
+        let file = self.find(key);
+        file.is_some_and(|file| !matches!(file.state, OpenState::Open(_)))
+    }
+
+    /// A file of an object from this one on that is open and not in use.
+    pub(super) fn idle(&self, from: ObjectId) -> Option<u32> {
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(key, file)| {
+            object_of(**key).is_some_and(|object| object >= from)
+                && matches!(file.state, OpenState::Open(_))
+                && file.users == 0
+        });
+        found.map(|(key, _)| *key)
     }
 
     /// A file that is open, from this object on; without `from` also the file of a fill.

@@ -63,6 +63,8 @@ impl Core<Sessions> {
                     _ => Tally::JukeboxWaits,
                 };
                 if !self.park(slot, now, tally) {
+                    // A slot that it still has was not used: SEQUENCE itself was refused.
+                    self.release_slot(slot);
                     self.end_judged(slot, failed(status), now);
                 }
             }
@@ -74,7 +76,25 @@ impl Core<Sessions> {
                 return lost(reason);
             }
         }
+        if self.own.client(conn).lacks_slots() {
+            return lost(
+                "no slot of the session is usable: the server has not answered their calls"
+                    .to_owned(),
+            );
+        }
         Event::Replies
+    }
+
+    /// Frees the slot of a call that the server has not executed.
+    fn release_slot(&mut self, slot: u32) {
+        let call = self.calls.get_mut(slot);
+        let client = &mut self.own.clients[call.conn as usize];
+        if let Some(taken) = call.own.slot.take()
+            && call.own.session == client.number
+            && let Some(established) = &mut client.session
+        {
+            established.session.cancel(taken);
+        }
     }
 
     fn end_judged(&mut self, slot: u32, outcome: CallOutcome, now: Nanos) {
@@ -100,7 +120,8 @@ impl Core<Sessions> {
         let (kind, conn) = (call.own.kind, call.conn);
         if call.own.slot.is_some() {
             if row.left() == 0 {
-                // It failed before SEQUENCE.
+                // It failed before SEQUENCE, which has not used its number.
+                self.release_slot(slot);
                 return Ok(Judged::Ended(failed(row.status)));
             }
             self.judge_sequence(slot, &mut row)?;
@@ -111,20 +132,21 @@ impl Core<Sessions> {
             kind,
             Some(StateCall::DestroySession | StateCall::DestroyClientid)
         );
+        // An operation behind the one that was asked for may have failed: no call is executed
+        // twice for that.
+        let is_refused = matches!(outcome, CallOutcome::Failed(_));
         Ok(match status {
-            Nfsstat4::Delay | Nfsstat4::Grace if outcome != CallOutcome::Ok => {
-                Judged::Later(status)
-            }
-            _ if is_state => Judged::Ended(CallOutcome::Ok),
+            Nfsstat4::Delay | Nfsstat4::Grace if is_refused => Judged::Later(status),
+            _ if is_state => Judged::Ended(outcome),
             // The server has lost the client between the operations.
-            Nfsstat4::StaleClientid => self.session_is_lost(conn, slot, status),
+            Nfsstat4::StaleClientid if is_refused => self.session_is_lost(conn, slot, status),
             Nfsstat4::BadStateid
             | Nfsstat4::StaleStateid
             | Nfsstat4::OldStateid
             | Nfsstat4::AdminRevoked
             | Nfsstat4::DelegRevoked
             | Nfsstat4::Expired
-                if outcome != CallOutcome::Ok && self.open_again(slot) =>
+                if is_refused && self.open_again(slot) =>
             {
                 // `open_again` has put it back into the queue.
                 Judged::Requeued
@@ -228,12 +250,14 @@ impl Core<Sessions> {
                         failed => failed,
                     };
                     self.not_opened(proc, key, outcome, self.state.now);
+                } else {
+                    self.wake(proc, key);
                 }
             }
             Some(StateCall::Close(place)) => self.closed(conn, place),
             Some(StateCall::Renew) => self.own.client(conn).renewed(),
             Some(StateCall::DestroySession) => self.session_ended(conn),
-            Some(StateCall::DestroyClientid) => self.client_ended(conn),
+            Some(StateCall::DestroyClientid) => self.client_ended(conn, outcome),
         }
     }
 
@@ -257,7 +281,7 @@ impl Core<Sessions> {
     /// What OPEN has returned: the file is open.
     pub(super) fn note_open(&mut self, slot: u32, stateid: Stateid4) {
         let call = self.calls.get(slot);
-        let (op, kind) = (call.op, call.own.kind);
+        let (op, conn, kind) = (call.op, call.conn, call.own.kind);
         let proc = self.ops.get(op).proc;
         if let Some(StateCall::Open(key)) = kind {
             return self.opened(proc, key, stateid, None);
@@ -267,6 +291,13 @@ impl Core<Sessions> {
             Action::Create { object, .. } => (opens::of_object(object), self.created_name(op)),
             _ => (opens::of_fill(op), None),
         };
+        let file = self.own.opens[proc as usize].find(key);
+        if let Some(OpenState::Open(earlier)) = file.map(|f| f.state)
+            && earlier.other != stateid.other
+        {
+            // The object was another file.
+            self.close(None, conn, proc, key);
+        }
         self.opened(proc, key, stateid, name);
     }
 }

@@ -98,7 +98,7 @@ impl Core<Sessions> {
                 row.read::<PutfhArgs<'_>>()??;
                 let open = row.read::<OpenArgs<'_>>()??;
                 self.note_open(slot, open.stateid);
-                self.rest_of_open(row)
+                rest(row)
             }
             StateCall::Close(_) => {
                 let is_closed =
@@ -118,18 +118,14 @@ impl Core<Sessions> {
                 Ok(CallOutcome::Ok)
             }
             StateCall::DestroyClientid => {
-                row.read::<DestroyClientidArgs>()??;
+                match row.read::<DestroyClientidArgs>()? {
+                    // The server does not know it any more.
+                    Ok(()) | Err(Nfsstat4::StaleClientid) => {}
+                    Err(status) => return Err(status.into()),
+                }
                 Ok(CallOutcome::Ok)
             }
         }
-    }
-
-    /// The file is open, whatever becomes of the operations after OPEN.
-    fn rest_of_open(&self, row: &mut Results<'_>) -> Result<CallOutcome, Early> {
-        for result in row {
-            result?;
-        }
-        Ok(CallOutcome::Ok)
     }
 
     fn operation_results(
@@ -149,12 +145,12 @@ impl Core<Sessions> {
                 if set.status != Nfsstat4::Ok {
                     return Err(set.status.into());
                 }
-                getattr(row)?;
+                rest(row)?;
                 Ok(self.resized(slot, CallOutcome::Ok))
             }
             Procedure::Access => {
                 row.read::<AccessArgs>()??;
-                getattr(row)
+                rest(row)
             }
             Procedure::Readlink => {
                 row.read::<ReadlinkArgs>()??;
@@ -163,15 +159,13 @@ impl Core<Sessions> {
             Procedure::Lookup => {
                 row.read::<LookupArgs<'_>>()??;
                 let object = row.read::<GetfhArgs>()??.object;
-                getattr(row)?;
+                rest(row)?;
                 Ok(self.found(slot, Ok(object)))
             }
             Procedure::Create => self.created(slot, row),
             Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
                 row.read::<CreateArgs<'_>>()??;
-                let object = row.read::<GetfhArgs>()??.object;
-                getattr(row)?;
-                Ok(self.made(slot, Ok(Some(object))))
+                self.made_with_handle(slot, row)
             }
             Procedure::Remove | Procedure::Rmdir => {
                 row.read::<RemoveArgs<'_>>()??;
@@ -187,8 +181,7 @@ impl Core<Sessions> {
                 row.read::<SavefhArgs>()??;
                 row.read::<PutfhArgs<'_>>()??;
                 row.read::<LinkArgs<'_>>()??;
-                row.read::<RestorefhArgs>()??;
-                getattr(row)?;
+                rest(row)?;
                 Ok(self.linked(slot, CallOutcome::Ok))
             }
             Procedure::Read => {
@@ -197,7 +190,7 @@ impl Core<Sessions> {
             }
             Procedure::Write => {
                 let written = row.read::<WriteArgs<'_>>()??;
-                getattr(row)?;
+                rest(row)?;
                 Ok(self.has_written(slot, Ok(data_written(&written))))
             }
             Procedure::Commit => {
@@ -223,14 +216,26 @@ impl Core<Sessions> {
     fn created(&mut self, slot: u32, row: &mut Results<'_>) -> Result<CallOutcome, Early> {
         let open = row.read::<OpenArgs<'_>>()??;
         self.note_open(slot, open.stateid);
+        self.made_with_handle(slot, row)
+    }
+
+    /// An object was created: its handle is that of GETFH, or is looked up.
+    fn made_with_handle(&mut self, slot: u32, row: &mut Results<'_>) -> Result<CallOutcome, Early> {
         let object = match row.left() {
             0 => None,
             _ => row.read::<GetfhArgs>()?.ok().map(|found| found.object),
         };
-        self.rest_of_open(row)?;
-        // Without the handle it is looked up.
+        rest(row)?;
         Ok(self.made(slot, Ok(object)))
     }
+}
+
+/// The operation that was asked for was executed, whatever becomes of those behind it.
+fn rest(row: &mut Results<'_>) -> Result<CallOutcome, Early> {
+    for result in row {
+        result?;
+    }
+    Ok(CallOutcome::Ok)
 }
 
 fn getattr(row: &mut Results<'_>) -> Result<CallOutcome, Early> {

@@ -22,6 +22,8 @@ pub(crate) struct SessionCall {
     pub(super) session: u32,
     /// The file whose open it uses.
     pub(super) used: Option<u32>,
+    /// The state of this open that it has used last.
+    pub(super) stateid: Stateid4,
     /// The server may have executed it in an earlier session.
     pub(super) is_repeated: bool,
     /// How often its file was opened again because the server had lost the state.

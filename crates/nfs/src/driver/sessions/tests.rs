@@ -1,6 +1,7 @@
 //! The load of version 4.1 against a server in the test.
 
 mod recovery;
+mod refusals;
 mod server;
 mod state;
 

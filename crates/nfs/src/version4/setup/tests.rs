@@ -102,7 +102,7 @@ fn more_than_was_asked_for_is_not_used() {
     let session = established(setup.results(&samples::reclaim_complete(1, 60))).session;
     assert_eq!(
         (session.fore().slots, session.fore().request_bytes_max),
-        (1, 5120)
+        (1, 8192)
     );
 }
 
@@ -184,21 +184,25 @@ fn reclaim_complete_is_sent_again_in_the_next_place_of_the_slot_if_the_server_co
 
 #[test]
 fn limits_that_nothing_works_with_are_refused() {
-    let mut setup = setup();
-    assert!(is_call(setup.results(&samples::exchange_id())));
-    let granted = ChannelAttrs4 {
+    let few = ChannelAttrs4 {
         maxoperations: 2,
         ..GRANTED
     };
-    let refusal = setup
-        .results(&samples::create_session(7, granted))
-        .unwrap_err();
-    assert!(
-        refusal
-            .to_string()
-            .contains("ca_maxoperations 2; at least 8"),
-        "{refusal}"
-    );
+    // READ and WRITE would have no space for data.
+    let short = ChannelAttrs4 {
+        maxrequestsize: 4096,
+        ..GRANTED
+    };
+    for (granted, reason) in [
+        (few, "ca_maxoperations 2; at least 8"),
+        (short, "ca_maxrequestsize 4096; at least 8192"),
+    ] {
+        let mut setup = setup();
+        assert!(is_call(setup.results(&samples::exchange_id())));
+        let refusal = setup.results(&samples::create_session(7, granted));
+        let refusal = refusal.unwrap_err().to_string();
+        assert!(refusal.contains(reason), "{refusal}");
+    }
 }
 
 #[test]

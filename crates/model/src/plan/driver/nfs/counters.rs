@@ -80,7 +80,8 @@ counters! {
         SlotWaits = c(
             "slot_waits",
             "NFSv4.1: calls that waited until a slot of their session was free.",
-        );
+        )
+        .notes("calls waited for a slot of their session; these waits are not in the service time of NFSv4.1, so compare response times and see slot_wait_us");
         SlotWaitTime = c(
             "slot_wait_us",
             "NFSv4.1: the time of these waits together, in microseconds. Waits of an operation's first call are before its service time.",

@@ -27,6 +27,8 @@ pub(super) enum Deed {
     CloseAfter,
     /// The connection ends before it is executed.
     CloseBefore,
+    /// The COMPOUND fails before SEQUENCE.
+    Bare(Nfsstat4),
     /// No reply.
     Silent,
     /// This record is sent before the reply.
@@ -88,6 +90,12 @@ pub(super) struct State {
     /// How safe WRITEs are answered.
     pub(super) stable: StableHow,
     pub(super) most_open: usize,
+    /// The write verifier.
+    pub(super) verf: [u8; 8],
+    /// The handle that each state was opened with.
+    files: BTreeMap<[u8; 12], Vec<u8>>,
+    /// CLOSEs with a state of another file.
+    pub(super) wrong_handles: usize,
     seen: usize,
     streams: Vec<TcpStream>,
     is_over: bool,
@@ -118,6 +126,9 @@ impl Server {
             keeps: true,
             stable: StableHow::FileSync,
             most_open: 0,
+            verf: [1; 8],
+            files: BTreeMap::new(),
+            wrong_handles: 0,
             seen: 0,
             streams: Vec::new(),
             is_over: false,
@@ -351,6 +362,10 @@ impl State {
         }
         let slots = self.slots;
         let mut row = CompoundResWriter::<Operation>::begin(&mut reply, b"");
+        if let Deed::Bare(status) = deed {
+            row.finish_as(status);
+            return Some(vec![reply]);
+        }
         if let Deed::Sequence(status) = deed {
             row.fail(Operation::Sequence, status);
             row.finish();
@@ -480,6 +495,7 @@ impl State {
                 let is_wanted = args.share_access & share::WANT_NO_DELEG != 0;
                 assert!(is_wanted && !current.is_empty());
                 let stateid = self.open(args.owner.owner);
+                self.files.insert(stateid.other, current.clone());
                 row.result::<OpenArgs<'_>>(&Ok(OpenOk {
                     stateid,
                     cinfo,
@@ -487,6 +503,10 @@ impl State {
                     attrset,
                     delegation: OpenDelegation4::None,
                 }))
+            }
+            Args::Close(args) if self.files.get(&args.open_stateid.other) != Some(current) => {
+                self.wrong_handles += 1;
+                row.fail(Operation::Close, Nfsstat4::BadStateid)
             }
             Args::Close(args) => match self.opens.remove(&args.open_stateid.other) {
                 Some(_) => row.result::<CloseArgs>(&Ok(CloseOk {
@@ -513,9 +533,11 @@ impl State {
             Args::Write(args) => row.result::<WriteArgs<'_>>(&Ok(WriteOk {
                 count: args.data.len() as u32,
                 committed: self.stable,
-                writeverf: [1; 8],
+                writeverf: self.verf,
             })),
-            Args::Commit(_) => row.result::<CommitArgs>(&Ok(CommitOk { writeverf: [1; 8] })),
+            Args::Commit(_) => row.result::<CommitArgs>(&Ok(CommitOk {
+                writeverf: self.verf,
+            })),
             Args::Setattr(_) => row.result::<SetattrArgs<'_>>(&SetattrRes {
                 status: Nfsstat4::Ok,
                 attrsset: attrset,
