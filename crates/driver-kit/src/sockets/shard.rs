@@ -364,7 +364,14 @@ impl<P: WireProtocol> Shard<P> {
         loop {
             let now = self.core.state_mut().tick();
             self.run_timers();
-            if now >= deadline || !self.core.end() {
+            if !self.core.end() {
+                return Ok(());
+            }
+            if now >= deadline {
+                tracing::warn!(
+                    "the server has not answered the calls that end its state of this client in \
+                     time: it may keep the state until the lease expires"
+                );
                 return Ok(());
             }
             self.send_dirty();
@@ -411,7 +418,7 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
 
     fn end(&mut self, deadline: Nanos) {
         if let Err(error) = self.end_all(deadline) {
-            tracing::debug!(%error, "the server keeps state of this client");
+            tracing::warn!(%error, "the server keeps state of this client");
         }
     }
 

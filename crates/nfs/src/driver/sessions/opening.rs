@@ -445,6 +445,8 @@ impl Core<Sessions> {
         let opens = &mut self.own.opens[proc as usize];
         if opens.is_moving(from) {
             // An OPEN that was begun during the RENAME: its end finds the file by its key.
+            let conn = self.procs[proc as usize].conn;
+            self.close(None, conn, proc, to);
             return;
         }
         if from == to || opens.find(to).is_none() {

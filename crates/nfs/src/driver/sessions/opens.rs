@@ -231,6 +231,19 @@ mod tests {
     }
 
     #[test]
+    fn files_in_use_are_not_idle() {
+        let mut opens = ProcOpens::default();
+        opens.set(1, OPEN, 1).users = 1;
+        opens.set(2, OpenState::Opening, 2);
+        opens.set(of_fill(3), OPEN, 3);
+        assert_eq!(opens.idle(ObjectId(0)), None);
+        assert!(opens.is_moving(2) && !opens.is_moving(1) && !opens.is_moving(9));
+        opens.set(4, OPEN, 4);
+        assert_eq!(opens.idle(ObjectId(0)), Some(4));
+        assert_eq!(opens.idle(ObjectId(5)), None);
+    }
+
+    #[test]
     fn files_are_found_by_name_and_keep_it_when_they_are_renamed() {
         let mut opens = ProcOpens::default();
         let [a, b] = [1, 2].map(|n| Name::new(NameKind::Small, n));

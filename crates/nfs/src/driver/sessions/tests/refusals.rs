@@ -1,10 +1,12 @@
 //! Calls that are refused in part or for now, and what waits meanwhile.
 
+use super::super::opens::{self, OpenState};
 use super::*;
+use filermark_driver_kit::sockets::Event;
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_onc::nfs4::Nfsstat4;
 use filermark_onc::nfs4::Operation::*;
-use filermark_onc::nfs4::StableHow;
+use filermark_onc::nfs4::{StableHow, Stateid4};
 
 #[test]
 fn a_call_whose_sequence_was_delayed_goes_before_those_that_wait_for_its_slot() {
@@ -70,6 +72,20 @@ fn a_change_is_not_made_again_when_an_operation_behind_it_is_delayed() {
 }
 
 #[test]
+fn data_is_not_written_again_when_the_operation_behind_write_is_delayed() {
+    let mut is_first = true;
+    let script = move |seen: &Seen| match seen.has(Write) && std::mem::take(&mut is_first) {
+        true => Deed::Fail(3, Nfsstat4::Delay),
+        false => Deed::Good,
+    };
+    let mut bench = Bench::new(script);
+    bench.succeed(write(0, SIZE));
+    assert_eq!(bench.server.count(Write), 1);
+    assert_eq!(bench.counters().get("jukebox_waits"), None);
+    bench.end();
+}
+
+#[test]
 fn calls_that_fail_before_sequence_give_their_slots_back() {
     let script = |seen: &Seen| match seen.nth {
         0..4 => Deed::Bare(Nfsstat4::Resource),
@@ -83,6 +99,70 @@ fn calls_that_fail_before_sequence_give_their_slots_back() {
     bench.succeed(getattr());
     assert_eq!(bench.counters().get("timeouts"), None);
     bench.end();
+}
+
+#[test]
+fn a_session_without_usable_slots_is_replaced() {
+    let script = |seen: &Seen| match seen.nth {
+        0..2 => Deed::Garbage,
+        _ => Deed::Good,
+    };
+    let mut bench = Bench::with(plan(), 1, Server::start(2, script));
+    for _ in 0..2 {
+        assert_eq!(bench.run(getattr()).status, Status::Garbage);
+    }
+    bench.succeed(getattr());
+    let counters = bench.counters();
+    assert_eq!(counters.get("timeouts"), None);
+    assert_eq!(counters["bad_replies"], 2);
+    assert_eq!(counters["reconnects"], 1);
+}
+
+#[test]
+fn an_operation_that_waits_for_the_open_of_another_one_is_in_service() {
+    let mut bench = Bench::new(|_| Deed::Good);
+    bench.submit(0, read(0, SIZE));
+    bench.submit(0, read(u64::from(SIZE), SIZE));
+    let ended = bench.wait(2);
+    assert_eq!(bench.server.count(Open), 1);
+    let sent: Vec<Nanos> = ended.values().map(|o| o.sent).collect();
+    assert_eq!(sent[0], sent[1], "both are sent with the OPEN");
+    bench.end();
+}
+
+#[test]
+fn a_late_reply_with_an_earlier_state_does_not_drop_a_newer_open() {
+    let mut bench = Bench::new(|_| Deed::Good);
+    bench.succeed(read(0, SIZE));
+    bench.submit(0, read(0, SIZE));
+    bench.shard.flush();
+    let core = &mut bench.shard.core;
+    let slot = core.calls.first(0).expect("the READ is under way");
+    let newer = Stateid4 {
+        seqid: 9,
+        other: [9; 12],
+    };
+    let key = opens::of_object(FILE);
+    core.own.opens[0].set(key, OpenState::Open(newer), 1);
+    assert!(core.open_again(slot), "it is sent again");
+    let file = core.own.opens[0].find(key).expect("it is open still");
+    assert_eq!(file.state, OpenState::Open(newer));
+}
+
+#[test]
+fn answers_that_the_server_does_not_take_have_a_limit() {
+    let mut bench = Bench::new(|_| Deed::Good);
+    bench.succeed(getattr());
+    // A call of the procedure NULL of the callback program.
+    let record: Vec<u8> = [77, 0, 2, 0x4000_0000, 1, 0, 0, 0, 0, 0]
+        .into_iter()
+        .flat_map(u32::to_be_bytes)
+        .collect();
+    let core = &mut bench.shard.core;
+    let answers = (0..100_000)
+        .map(|_| core.answer_callback(0, &record))
+        .position(|event| matches!(event, Event::Lost(_)));
+    assert!(answers.is_some_and(|count| count > 1000), "{answers:?}");
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub(super) enum Deed {
     CloseBefore,
     /// The COMPOUND fails before SEQUENCE.
     Bare(Nfsstat4),
+    /// The reply has no results.
+    Garbage,
     /// No reply.
     Silent,
     /// This record is sent before the reply.
@@ -351,6 +353,7 @@ impl State {
         match deed {
             Deed::CloseBefore => return None,
             Deed::Silent => return Some(Vec::new()),
+            Deed::Garbage => return Some(vec![reply]),
             Deed::Forget(all) => {
                 self.sessions.clear();
                 if all {
@@ -445,6 +448,11 @@ impl State {
         Checked::New
     }
 
+    /// Whether this is the latest state of an open file.
+    fn knows(&self, stateid: &Stateid4) -> bool {
+        stateid.seqid == 0 && self.opens.contains_key(&stateid.other)
+    }
+
     fn open(&mut self, owner: &[u8]) -> Stateid4 {
         let mut other = [7; 12];
         other[..8].copy_from_slice(&self.next.to_be_bytes());
@@ -514,7 +522,7 @@ impl State {
                 })),
                 None => row.fail(Operation::Close, Nfsstat4::BadStateid),
             },
-            Args::Read(args) if !self.opens.contains_key(&args.stateid.other) => {
+            Args::Read(args) if !self.knows(&args.stateid) => {
                 row.fail(Operation::Read, Nfsstat4::BadStateid)
             }
             Args::Read(args) => row.with(Operation::Read, |out| {
@@ -527,7 +535,7 @@ impl State {
                 });
                 Encoder::new(out).put(&read);
             }),
-            Args::Write(args) if !self.opens.contains_key(&args.stateid.other) => {
+            Args::Write(args) if !self.knows(&args.stateid) => {
                 row.fail(Operation::Write, Nfsstat4::BadStateid)
             }
             Args::Write(args) => row.result::<WriteArgs<'_>>(&Ok(WriteOk {
