@@ -282,6 +282,10 @@ pub trait ShardDriver {
         Ok(())
     }
 
+    /// The shard is not used any more: ends what the server keeps for it (sessions, open
+    /// files), as far as the server answers until `deadline`. Also after a request to stop.
+    fn end(&mut self, _deadline: Nanos) {}
+
     /// Adds its counters since the last call to `into` and resets them.
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>);
 

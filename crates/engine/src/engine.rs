@@ -588,7 +588,8 @@ fn serve(
             }
         };
         if answers.send(reply).is_err() {
-            return;
+            break;
         }
     }
+    shard.end();
 }

@@ -35,6 +35,9 @@ use std::sync::mpsc::SyncSender;
 
 /// Longest time between two checks of the stop flag.
 const STOP_CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
+/// The longest time that the end of a shard takes: a server that does not answer keeps sessions
+/// and open files until their lease expires.
+const END_MAX: Nanos = Nanos::from_secs(5);
 /// Lost operations in a row, without one success, after which a server counts as gone.
 const LOST_IN_A_ROW: u32 = 3;
 
@@ -182,6 +185,11 @@ impl Shard {
         let mut counters = BTreeMap::new();
         self.driver.take_counters(&mut counters);
         counters
+    }
+
+    /// Ends what the server keeps for this shard.
+    pub fn end(&mut self) {
+        self.driver.end(self.clock.now() + END_MAX);
     }
 
     /// Submits `action` for a proc with the pending effect in `work`. Gives the outcome

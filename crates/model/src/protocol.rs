@@ -56,15 +56,32 @@ pub enum NfsVersion {
     /// Version 3 (RFC 1813), with version 3 of MOUNT.
     #[default]
     V3,
+    /// Version 4.1 (RFC 8881), which has no MOUNT and needs no portmapper.
+    V41,
 }
 
 impl NfsVersion {
-    /// Its number, as calls carry it.
+    /// Its number, as calls carry it: without the minor version.
     pub const fn number(self) -> u32 {
         match self {
             Self::V2 => 2,
             Self::V3 => 3,
+            Self::V41 => 4,
         }
+    }
+
+    /// Its number with the minor version, as NFS_VERSION and texts have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V2 => "2",
+            Self::V3 => "3",
+            Self::V41 => "4.1",
+        }
+    }
+
+    /// Whether clients have a session with the server, and files are opened: no UDP, no MOUNT.
+    pub const fn has_sessions(self) -> bool {
+        matches!(self, Self::V41)
     }
 
     /// The largest READ and WRITE over what carries them, in bytes; `None`: as the server
@@ -74,15 +91,16 @@ impl NfsVersion {
         match (self, transport) {
             (Self::V2, _) => Some(8 << 10),
             (Self::V3, Transport::Udp) => Some(32 << 10),
-            (Self::V3, Transport::Tcp) => None,
+            (Self::V3, Transport::Tcp) | (Self::V41, _) => None,
         }
     }
 
-    /// That of the MOUNT program that goes with it.
-    pub const fn mount_number(self) -> u32 {
+    /// That of the MOUNT program that goes with it; `None`: it has none.
+    pub const fn mount_number(self) -> Option<u32> {
         match self {
-            Self::V2 => 1,
-            Self::V3 => 3,
+            Self::V2 => Some(1),
+            Self::V3 => Some(3),
+            Self::V41 => None,
         }
     }
 }

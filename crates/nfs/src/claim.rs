@@ -4,6 +4,7 @@
 
 mod backend;
 
+use crate::client::AnyFh;
 use crate::target::Target;
 pub use backend::Export;
 use filermark_driver_kit::driver::ClaimReport;
@@ -11,7 +12,6 @@ use filermark_driver_kit::run_dirs::MountSession;
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_model::survey::Space;
-use filermark_onc::nfs3::Fh;
 use std::sync::Arc;
 
 /// An export that was mounted, with the settings that it was mounted with.
@@ -39,7 +39,7 @@ impl<'a> MountedExport<'a> {
 }
 
 impl MountSession for MountedExport<'_> {
-    type Dir = Fh;
+    type Dir = AnyFh;
     type Backend<'a>
         = Export<'a>
     where
@@ -49,7 +49,7 @@ impl MountSession for MountedExport<'_> {
         Export::new(self.plan, &self.target, claim)
     }
 
-    fn report(&mut self, _: Option<&Fh>) -> ClaimReport {
+    fn report(&mut self, _: Option<&AnyFh>) -> ClaimReport {
         let target = &self.target;
         ClaimReport {
             transfer_bytes: (target.rsize, target.wsize),

@@ -12,18 +12,21 @@ mod files;
 mod mount;
 mod nfs2;
 mod nfs3;
+mod nfs4;
 mod portmap;
 mod rpc;
 
 pub use connect::connect;
 pub use error::ClientError;
-pub use files::{FileClient, Removal};
+pub use files::{AnyFh, FileClient, FileReply, FoundObject, MadeObject, Removal, narrow, widen};
 pub use mount::{Export, MountClient, Mounted, mount_program};
 pub use nfs2::{Entry2, NFS_V2, Nfs2Client, Reply2};
 pub use nfs3::{
     Created, DirEntry, LinkText, Listing, LookupResult, NFS_V3, Nfs3Client, PlusEntry, ReadData,
     Reply,
 };
+pub(crate) use nfs4::to_v3_status;
+pub use nfs4::{FileSystemFacts, NFS_V4, Nfs4Client, Reply4};
 pub use portmap::{PortLookup, find_port};
 pub use rpc::{Program, RpcClient, RpcOptions};
 

@@ -3,6 +3,9 @@
 //! | module | what it has |
 //! |---|---|
 //! | `open` | which connections a shard has and who uses them |
+//! | `variant` | what versions do differently: without state (2 and 3), with sessions (4.1) |
+//! | `stateless` | versions 2 and 3 on the loop |
+//! | `sessions` | version 4.1 on the loop |
 //! | `protocol`, `records` | what the loop of [`filermark_driver_kit::sockets`] asks of it; bytes into records |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `request` | per operation: its first call, its arguments, what its results mean |
@@ -35,21 +38,24 @@ mod readdir;
 mod records;
 mod reply;
 mod request;
+mod sessions;
 mod stale_reads;
+mod stateless;
 mod status;
 mod transfer;
 mod uncommitted;
+mod variant;
 
 #[cfg(test)]
 mod tests;
 
 use crate::claim::MountedExport;
+use crate::client::AnyFh;
 use crate::target::Target;
 use filermark_driver_kit::nonces::Nonces;
 use filermark_driver_kit::run_dirs::RunDirDriver;
 use filermark_engine::driver::{Capabilities, DriverError, LoadDriver, ShardDriver, ShardSetup};
 use filermark_model::plan::{Connections, DriverSettings, MountPoint, NfsPlan, NfsVersion};
-use filermark_onc::nfs3::Fh;
 use open::MountState;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -92,7 +98,7 @@ impl NfsDriver {
         Ok(place)
     }
 
-    fn find_run_dir(&self, target: &Target, dir_name: &str) -> Result<Fh, DriverError> {
+    fn find_run_dir(&self, target: &Target, dir_name: &str) -> Result<AnyFh, DriverError> {
         let place = || format!("{}/{dir_name}", target.mount);
         let mut client = target.file_client(&self.plan);
         let found = client.lookup(&target.root, dir_name.as_bytes());
@@ -121,6 +127,7 @@ impl RunDirDriver for NfsDriver {
         match self.plan.version {
             NfsVersion::V2 => "nfs2",
             NfsVersion::V3 => "nfs3",
+            NfsVersion::V41 => "nfs41",
         }
     }
 
@@ -172,7 +179,10 @@ impl LoadDriver for NfsDriver {
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
-        Ok(Box::new(self.shard(setup)?))
+        Ok(match self.plan.version.has_sessions() {
+            true => Box::new(self.shard4(setup)?),
+            false => Box::new(self.shard(setup)?),
+        })
     }
 
     fn status_text(&self, code: u32) -> String {

@@ -64,6 +64,10 @@ pub(crate) fn services(mount: &MountPoint, plan: &NfsPlan) -> Result<Vec<Service
 
 fn services_at(ip: IpAddr, plan: &NfsPlan) -> Vec<Service> {
     let mut found = Vec::new();
+    if plan.version.has_sessions() {
+        let address = SocketAddr::new(ip, plan.port_without_portmapper());
+        return vec![reach("nfs", address, nfs_program(plan.version), plan)];
+    }
     if plan.nfs_port.is_none() || plan.mount_port.is_none() {
         let portmapper = SocketAddr::new(ip, plan.portmap_port);
         let program = Program {
@@ -171,7 +175,7 @@ pub(crate) fn export(
     let answer = target.file_client(plan).access(&target.root, WANTED);
     target.unmount(plan);
     let writable = match answer {
-        Ok(Ok(granted)) => granted.access & access::EXTEND != 0,
+        Ok(Ok(granted)) => granted & access::EXTEND != 0,
         // A server without ACCESS says nothing against it.
         Ok(Err(_)) | Err(_) => true,
     };

@@ -8,14 +8,17 @@ mod advice;
 mod datagrams;
 mod negotiate;
 mod resolve;
+mod resolve4;
+mod session;
 
 pub(crate) use advice::{Service, explain, refused};
 pub(crate) use datagrams::ask;
 pub use datagrams::fragments;
 pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
 pub(crate) use resolve::{JukeboxRetries, addresses};
+pub use session::SessionFacts;
 
-use crate::client::{FileClient, MountClient, Nfs3Client, RpcOptions};
+use crate::client::{AnyFh, FileClient, MountClient, Nfs3Client, RpcOptions, narrow};
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_model::survey::Space;
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
@@ -30,7 +33,7 @@ pub struct Target {
     pub mount: MountPoint,
     /// Where the NFS program listens.
     pub nfs_address: SocketAddr,
-    /// Where the MOUNT program listens.
+    /// Where the MOUNT program listens; of version 4, which has none, where the NFS program does.
     pub mount_address: SocketAddr,
     /// What carries the calls to the NFS program.
     pub transport: Transport,
@@ -41,7 +44,7 @@ pub struct Target {
     /// as this host knows.
     pub mtu: Option<u32>,
     /// Handle of the mounted directory.
-    pub root: Fh,
+    pub root: AnyFh,
     /// Its attributes.
     pub root_attributes: Option<Fattr3>,
     /// Flavors of authentication that the server takes, in its order.
@@ -56,9 +59,16 @@ pub struct Target {
     pub pathconf: Option<PathconfOk>,
     /// What FSSTAT says, if the server has it.
     pub fsstat: Option<FsstatOk>,
+    /// Version 4: what the server granted and states about itself.
+    pub session: Option<SessionFacts>,
 }
 
 impl Target {
+    /// The root's handle for calls of version 2 and 3.
+    pub fn root3(&self) -> Fh {
+        narrow(&self.root)
+    }
+
     /// Space of the export as FSSTAT (NFSv2: STATFS) states it for this user; `None`
     /// also from a server that answers with nothing but zeros.
     pub fn space(&self) -> Option<Space> {
@@ -104,8 +114,11 @@ impl Target {
     }
 
     /// Takes the server's note of our MNT back. Whether it works is of no
-    /// consequence: the server's list of mounts is a hint (RFC 1813 section 5.2.3).
+    /// consequence: the server's list of mounts is a hint (RFC 1813 section 5.2.3). Version 4 has none.
     pub fn unmount(&self, plan: &NfsPlan) {
+        if plan.version.has_sessions() {
+            return;
+        }
         let options = RpcOptions {
             transport: self.mount_transport,
             ..mount_options(plan)
@@ -122,7 +135,6 @@ impl Target {
         let info = &self.fsinfo;
         let mut facts = vec![
             ("nfs address", self.nfs_address.to_string()),
-            ("mount address", self.mount_address.to_string()),
             ("rsize", self.rsize.to_string()),
             ("wsize", self.wsize.to_string()),
             ("rtmax", info.rtmax.to_string()),
@@ -133,6 +145,10 @@ impl Target {
             ("maxfilesize", info.maxfilesize.to_string()),
             ("properties", format!("{:#x}", info.properties)),
         ];
+        match &self.session {
+            Some(session) => session.add_facts(&mut facts),
+            None => facts.insert(1, ("mount address", self.mount_address.to_string())),
+        }
         let time = info.time_delta;
         facts.push((
             "time_delta",

@@ -12,6 +12,7 @@ use filermark_onc::nfs3::{
     Nfstime3, ObjWcc, Procedure, ReadOk, ReadRes, ReadlinkOk, ReadlinkRes, RemoveRes, RenameRes,
     RenameWcc, Res, Sattr3, SetTime, SetattrRes, Specdata3, StableHow, WccData, WriteOk, WriteRes,
 };
+use filermark_onc::nfs4::Nfsstat4;
 
 /// The largest READ and WRITE of version 2, in bytes.
 pub(crate) const TRANSFER_BYTES_MAX: u32 = MAXDATA as u32;
@@ -37,6 +38,7 @@ pub(crate) fn status_text(version: NfsVersion, status: Nfsstat3) -> String {
     match version {
         NfsVersion::V2 => nfs2::Nfsstat::from_u32(status.to_u32()).to_string(),
         NfsVersion::V3 => status.to_string(),
+        NfsVersion::V41 => Nfsstat4::from_u32(status.to_u32()).to_string(),
     }
 }
 

@@ -11,7 +11,7 @@ use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::NfsDriver;
 use filermark_server::{EXPORT, Server, ServerOptions};
-use filermark_testbed::Counting;
+use filermark_testbed::{Counting, Fsal, Ganesha, Sandbox, available};
 use std::sync::Arc;
 
 #[global_allocator]
@@ -201,13 +201,49 @@ fn count_in((version, commit): (NfsVersion, CommitPolicy), transport: Transport)
         ..ServerOptions::default()
     })
     .expect("a free port");
+    let port = server.addrs()[0].port();
+    count_on(&plan(port, (version, commit), transport), EXPORT);
+}
+
+/// Version 4.1, with ganesha: the embedded server does not have it.
+#[test]
+fn nothing_is_allocated_per_operation_in_a_session() {
+    let options = filermark_testbed::ServerOptions {
+        nfs4: true,
+        ..Default::default()
+    };
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, options)) else {
+        return;
+    };
+    let export = ganesha.export();
+    let path = export.path_v4.as_deref().expect("it serves version 4");
+    let deferred = CommitPolicy::Deferred(Deferral {
+        writes: 3,
+        mib: 1,
+        files: 1,
+    });
+    for commit in [CommitPolicy::at_once(), deferred] {
+        let versioned = (NfsVersion::V41, commit);
+        let plan = plan(export.nfs_port, versioned, Transport::Tcp);
+        sandbox.run(|| count_on(&plan, path));
+    }
+}
+
+fn count_on(plan: &NfsPlan, path: &str) {
+    let (version, commit, transport) = (plan.version, plan.commit, plan.transport);
     let mount = MountPoint {
         host: "127.0.0.1".to_owned(),
-        path: EXPORT.to_owned(),
+        path: path.to_owned(),
     };
-    let driver = NfsDriver::new(plan(server.addrs()[0].port(), (version, commit), transport));
+    let driver = NfsDriver::new(plan.clone());
+    let clock = Clock::real();
+    let is_deferred = matches!(commit, CommitPolicy::Deferred(Deferral { writes: 3, .. }));
     let claim = Claim {
-        dir_name: "filermark.alloc".to_owned(),
+        // The server may be that of an earlier call.
+        dir_name: format!("filermark.alloc{}", u8::from(is_deferred)),
         run_id: "alloc".to_owned(),
     };
     driver.claim(&mount, &claim).expect("nothing is there");
@@ -219,7 +255,7 @@ fn count_in((version, commit): (NfsVersion, CommitPolicy), transport: Transport)
     let setup = ShardSetup {
         shard: 0,
         shard_count: 1,
-        clock: Clock::real(),
+        clock: clock.clone(),
         data: Arc::new(DataSource::new(1, VerifyLevel::All)),
         procs: (0..PROCS).map(proc).collect(),
         claim: claim.clone(),
@@ -243,7 +279,7 @@ fn count_in((version, commit): (NfsVersion, CommitPolicy), transport: Transport)
     if let CommitPolicy::Deferred(Deferral { writes: 64, .. }) = commit {
         return fill_table(&mut *shard, &mut done);
     }
-    let mut actions = round(version == NfsVersion::V3);
+    let mut actions = round(version != NfsVersion::V2);
     if let CommitPolicy::Deferred(Deferral { writes: 3, .. }) = commit {
         // Two files are filled once, then what is written to them gathers.
         run(&mut *shard, &actions[..1], &mut done);
@@ -281,4 +317,5 @@ fn count_in((version, commit): (NfsVersion, CommitPolicy), transport: Transport)
         allocations <= 4,
         "{version:?} {transport:?}: {allocations} allocations in {operations} operations"
     );
+    shard.end(clock.now() + Nanos::from_secs(60));
 }

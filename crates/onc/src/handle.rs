@@ -6,7 +6,7 @@ use std::fmt;
 use crate::xdr::{Decode, DecodeError, Decoder, Encode, Encoder};
 
 /// A handle that borrows its bytes; never longer than `MAX`, which is at most 255.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Handle<'a, const MAX: usize>(&'a [u8]);
 
 impl<'a, const MAX: usize> Handle<'a, MAX> {

@@ -36,7 +36,8 @@ pub(super) static DRIVER: DriverParams = DriverParams {
 fn version(values: &Values) -> Option<Protocol> {
     values.given(&params::NFS_VERSION)?;
     match values.get(&params::NFS_VERSION) {
-        Some(2) => Some(Protocol::Nfs2),
+        Some(NfsVersion::V2) => Some(Protocol::Nfs2),
+        // Version 4.1 does the operations of version 3.
         _ => Some(Protocol::Nfs3),
     }
 }
@@ -65,10 +66,22 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
     }
     let protocol = benchmark.map(|b| b.protocol);
     let version = protocol.and_then(Protocol::nfs_version).unwrap_or_default();
+    // It does the operations of version 3, so benchmarks of that are its benchmarks.
+    let version = match (version, values.get(&params::NFS_VERSION)) {
+        (NfsVersion::V3, Some(NfsVersion::V41)) => NfsVersion::V41,
+        _ => version,
+    };
     let transport = match values.get(&params::TCP) {
         true => Transport::Tcp,
         false => Transport::Udp,
     };
+    if version.has_sessions() && transport == Transport::Udp {
+        r.refuse(
+            &params::TCP,
+            "NFSv4.1 needs connections and is not sent over UDP (RFC 8881 section 2.9.1)",
+            "leave TCP=off out, or set NFS_VERSION=3",
+        );
+    }
     let classic = benchmark.and_then(Benchmark::classic);
     let block_kib = benchmark.and_then(|b| b.standard.block_size_kib);
     let asked = network::block_size_max(values).or(block_kib.map(|kib| kib.saturating_mul(1024)));
@@ -107,7 +120,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
 const fn transfer_limit(version: NfsVersion, transport: Transport) -> Option<(u32, &'static str)> {
     let why = match version {
         NfsVersion::V2 => "NFS version 2 carries no more (RFC 1094, MAXDATA)",
-        NfsVersion::V3 => "over UDP Filermark sends no more, as kernels do",
+        NfsVersion::V3 | NfsVersion::V41 => "over UDP Filermark sends no more, as kernels do",
     };
     match version.transfer_bytes_max(transport) {
         Some(limit) => Some((limit, why)),

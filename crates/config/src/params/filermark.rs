@@ -3,7 +3,7 @@
 use super::decl::{Group, Kind, Parameter, StandardValue, WordList, rule};
 use super::value::{DriverWord, choice, parameters};
 use filermark_model::Benchmark;
-use filermark_model::plan::{Arrivals, Connections, NfsPlan, PacingMode};
+use filermark_model::plan::{Arrivals, Connections, NfsPlan, NfsVersion, PacingMode};
 
 const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(group, kind, one_line).own()
@@ -204,18 +204,18 @@ parameters! {
     )
     .of_driver(NfsPlan::DRIVER)
     .default("8");
-    NFS_VERSION: Option<u32> = p(
+    NFS_VERSION: Option<NfsVersion> = p(
         Group::Server,
-        Kind::Int(2, 3, "version"),
+        choice::<NfsVersion>(),
         "Version of NFS; it chooses the benchmark where BENCHMARK is not set",
     )
     .of_driver(NfsPlan::DRIVER)
-    .example("2")
-    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version.");
+    .example("4.1")
+    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.1 measures with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1. Version 4.1 needs TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
     NFS_PORT: Option<u16> = p(
         Group::Server,
         PORT,
-        "Port of the NFS program; not set: ask the portmapper",
+        "Port of the NFS program; not set: ask the portmapper (NFS_VERSION=4.1: 2049)",
     )
     .of_driver(NfsPlan::DRIVER)
     .example("2049");

@@ -2,7 +2,7 @@
 
 use super::decl::{Kind, Parameter};
 use filermark_model::launch::OnLost;
-use filermark_model::plan::{Arrivals, Connections, IpChoice, MonitorMode, PacingMode};
+use filermark_model::plan::{Arrivals, Connections, IpChoice, MonitorMode, NfsVersion, PacingMode};
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -255,6 +255,7 @@ macro_rules! choices {
 pub(crate) use choices;
 
 choices! {
+    NfsVersion { "2" => V2, "3" => V3, "4.1" => V41, "4" => V41 }
     IpChoice { "off" => V4, "on" => V6, "any" => Any }
     MonitorMode { "program" => Program, "phases" => Phases }
     PacingMode { "closed" => Closed, "open" => Open }

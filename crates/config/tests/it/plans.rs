@@ -421,6 +421,7 @@ fn versions_and_transports_of_nfs_follow_from_benchmark_and_rc() {
         (name, nfs.version, nfs.transport, nfs.block_size_max)
     };
     let general = "general-nfs3".to_owned();
+    let general_again = general.clone();
     let (v2, v3) = (NfsVersion::V2, NfsVersion::V3);
     let (tcp, udp) = (Transport::Tcp, Transport::Udp);
     assert_eq!(of(&[]), (general.clone(), v3, tcp, None));
@@ -429,7 +430,15 @@ fn versions_and_transports_of_nfs_follow_from_benchmark_and_rc() {
         of(&["NFS_VERSION=3", "FS_PROTOCOL=nfs"]),
         (general, v3, tcp, None)
     );
+    for given in ["NFS_VERSION=4", "NFS_VERSION=4.1"] {
+        let expected = (general_again.clone(), NfsVersion::V41, tcp, None);
+        assert_eq!(of(&[given]), expected);
+    }
     let old = |name: &str| name.to_owned();
+    assert_eq!(
+        of(&["NFS_VERSION=4.1", "BENCHMARK=nfs3-2001", "BLOCK_SIZE=64"]),
+        (old("nfs3-2001"), NfsVersion::V41, tcp, Some(65_536))
+    );
     assert_eq!(
         of(&["NFS_VERSION=2"]),
         (old("nfs2-1997"), v2, tcp, Some(8_192))

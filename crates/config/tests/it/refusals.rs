@@ -164,7 +164,7 @@ fn one_wrong_option_gives_one_message() {
             "MNT_POINTS=::1:/x",
             "-o MNT_POINTS: mount point '::1:/x' has an IPv6 address without",
         ),
-        ("NFS_VERSION=4", "-o NFS_VERSION: "),
+        ("NFS_VERSION=4.2", "-o NFS_VERSION: "),
         (
             "SUFFIX=a/b",
             "-o SUFFIX: SUFFIX=a/b cannot be the end of a file name",
@@ -247,6 +247,12 @@ fn options_that_contradict_each_other() {
         got[0].contains("NFS_PORT=2, but the URLs in MNT_POINTS name port 1"),
         "{got:?}"
     );
+    let datagrams = ["NFS_VERSION=4.1", "TCP=off"];
+    let got = bad(Path::new("/nowhere"), LEAST, &datagrams);
+    assert!(got[0].contains("NFSv4.1 needs connections"), "{got:?}");
+    let version = ["NFS_VERSION=4.1", "BENCHMARK=nfs2-1997"];
+    let got = bad(Path::new("/nowhere"), LEAST, &version);
+    assert!(got[0].contains("is for NFS version 2"), "{got:?}");
     let ports = ["MNT_POINTS=nfs://a:1/x nfs://a:2/x", "PROCS=2"];
     let got = bad(Path::new("/nowhere"), LEAST, &ports);
     assert!(got[0].contains("different ports: 1, 2"), "{got:?}");

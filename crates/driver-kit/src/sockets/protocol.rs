@@ -159,6 +159,12 @@ pub trait WireProtocol: Debug + Sized + 'static {
     /// Ends it; no more calls are made.
     fn end_settling(&mut self) {}
 
+    /// [`filermark_engine::driver::ShardDriver::end`]: makes the calls that end what the server
+    /// keeps for the connections; `false`: there is nothing.
+    fn end(&mut self) -> bool {
+        false
+    }
+
     /// See [`filermark_engine::driver::ShardDriver::take_counters`].
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>);
     /// See [`filermark_engine::driver::ShardDriver::transfer_bytes`].

@@ -357,6 +357,27 @@ impl<P: WireProtocol> Shard<P> {
             self.turn(deadline)?;
         }
     }
+
+    /// Has the protocol end what the server keeps, until `deadline`; also after a request to
+    /// stop.
+    fn end_all(&mut self, deadline: Nanos) -> Result<(), DriverError> {
+        loop {
+            let now = self.core.state_mut().tick();
+            self.run_timers();
+            if !self.core.end() {
+                return Ok(());
+            }
+            if now >= deadline {
+                tracing::warn!(
+                    "the server has not answered the calls that end its state of this client in \
+                     time: it may keep the state until the lease expires"
+                );
+                return Ok(());
+            }
+            self.send_dirty();
+            self.turn(deadline)?;
+        }
+    }
 }
 
 impl<P: WireProtocol> ShardDriver for Shard<P> {
@@ -393,6 +414,12 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
         let ended = self.settle(deadline);
         self.core.end_settling();
         ended
+    }
+
+    fn end(&mut self, deadline: Nanos) {
+        if let Err(error) = self.end_all(deadline) {
+            tracing::warn!(%error, "the server keeps state of this client");
+        }
     }
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {

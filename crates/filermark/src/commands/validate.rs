@@ -36,9 +36,14 @@ pub fn validate(args: &ValidateArgs) -> CommandResult {
         )]));
     }
     let Some(protocol) = resolved.plan.driver.facts().validates else {
-        return Err(CommandError::Usage(vec![
-            "validate: DRIVER=null has no protocol to validate".into(),
-        ]));
+        let driver = &resolved.plan.driver;
+        return Err(CommandError::Usage(vec![match driver.name() {
+            "null" => "validate: DRIVER=null has no protocol to validate".into(),
+            _ => format!(
+                "validate has no checks of {}; NFS_VERSION=3 or 2 checks that version of the server",
+                driver.describe().protocol
+            ),
+        }]));
     };
     let stop = StopFlag::new();
     interrupt::on_interrupt(

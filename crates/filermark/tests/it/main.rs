@@ -62,6 +62,7 @@ mod monitors;
 mod netem;
 mod netmist;
 mod netmist_hosts;
+mod nfs41;
 mod null_server;
 mod older;
 mod older_tools;

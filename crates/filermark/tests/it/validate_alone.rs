@@ -32,6 +32,19 @@ fn a_mount_point_is_all_that_it_needs() {
     assert!(stderr_text(&output).contains("PROCS=0 is out of bounds"));
 }
 
+#[test]
+fn version_4_1_has_no_checks_yet() {
+    let dir = tempfile::tempdir().expect("directory");
+    let mounts = "MNT_POINTS=127.0.0.1:/export";
+    let output = filermark(
+        dir.path(),
+        &["validate", "-o", mounts, "-o", "NFS_VERSION=4.1"],
+    );
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
+    let text = stderr_text(&output);
+    assert!(text.contains("validate has no checks of NFSv4.1"), "{text}");
+}
+
 /// NFS_VERSION or the benchmark determines the version that is checked, TCP the transport.
 #[test]
 fn the_plan_s_version_is_what_is_validated() {

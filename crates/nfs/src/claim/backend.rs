@@ -1,6 +1,6 @@
 //! What the rules of claiming need of an export.
 
-use crate::client::{ClientError, FileClient, LookupResult, Removal as Procedure, Reply};
+use crate::client::{AnyFh, ClientError, FileClient, FileReply, FoundObject, Removal as Procedure};
 use crate::target::{JukeboxRetries, Service, Target, explain, refused};
 use filermark_driver_kit::claim::{
     A_LINK, DirLookup, Entry, EntryKind, FilePrefix, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch,
@@ -9,7 +9,7 @@ use filermark_driver_kit::claim::{
 use filermark_driver_kit::marker::MARKER_BYTES_MAX;
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::NfsPlan;
-use filermark_onc::nfs3::{Fattr3, Fh, Ftype3, Nfsstat3, Sattr3, Verf};
+use filermark_onc::nfs3::{Fattr3, Ftype3, Nfsstat3, Sattr3, Verf};
 
 /// A run directory on an export.
 pub struct Export<'a> {
@@ -27,7 +27,7 @@ pub struct Export<'a> {
 /// Where a listing goes on.
 #[derive(Debug)]
 pub struct Listing {
-    dir: Fh,
+    dir: AnyFh,
     next: Option<(u64, Verf)>,
 }
 
@@ -67,11 +67,11 @@ impl<'a> Export<'a> {
 
     /// Makes a call, again while the answer is NFS3ERR_JUKEBOX; turns its failures into errors, except the
     /// statuses in `wanted`. `step` is what it is for, and its procedure.
-    fn ask<O, F>(
+    fn ask<O>(
         &mut self,
         step: (&str, &str),
         wanted: &[Nfsstat3],
-        mut call: impl FnMut(&mut FileClient) -> Reply<O, F>,
+        mut call: impl FnMut(&mut FileClient) -> FileReply<O>,
     ) -> Result<Result<O, Nfsstat3>, DriverError> {
         let nfs = &mut self.nfs;
         let reply = self.jukebox.call(|| call(nfs));
@@ -100,22 +100,17 @@ impl<'a> Export<'a> {
     fn look(
         &mut self,
         step: &str,
-        dir: &Fh,
+        dir: &AnyFh,
         name: &str,
-    ) -> Result<Option<(Fh, Fattr3)>, DriverError> {
+    ) -> Result<Option<(AnyFh, Fattr3)>, DriverError> {
         let gone = [Nfsstat3::Noent, Nfsstat3::Stale];
         let found = self.ask((step, "LOOKUP"), &gone, |nfs| {
             nfs.lookup(dir, name.as_bytes())
         })?;
-        let Ok(LookupResult {
-            object,
-            obj_attributes,
-            ..
-        }) = found
-        else {
+        let Ok(FoundObject { object, attributes }) = found else {
             return Ok(None);
         };
-        match obj_attributes {
+        match attributes {
             Some(attributes) => Ok(Some((object, attributes))),
             None => {
                 let asked = self.ask((step, "GETATTR"), &gone, |nfs| nfs.getattr(&object))?;
@@ -125,7 +120,7 @@ impl<'a> Export<'a> {
     }
 
     /// The front of a file that was found.
-    fn front_of(&mut self, file: &Fh) -> Result<FilePrefix, DriverError> {
+    fn front_of(&mut self, file: &AnyFh) -> Result<FilePrefix, DriverError> {
         let not_readable = [Nfsstat3::Isdir, Nfsstat3::Inval, Nfsstat3::Noent];
         let read = self.ask(("read the marker file", "READ"), &not_readable, |nfs| {
             nfs.read(file, 0, MARKER_BYTES_MAX)
@@ -133,13 +128,13 @@ impl<'a> Export<'a> {
         Ok(read.map_or(FilePrefix::NoFile, |read| FilePrefix::Bytes(read.data)))
     }
 
-    fn put(&mut self, file: &Fh, from: u64, bytes: &[u8]) -> Result<(), DriverError> {
+    fn put(&mut self, file: &AnyFh, from: u64, bytes: &[u8]) -> Result<(), DriverError> {
         let step = "write the marker file";
         let mut rest = bytes;
         while !rest.is_empty() {
             let offset = from + (bytes.len() - rest.len()) as u64;
             let wrote = self.ask((step, "WRITE"), &[], |nfs| nfs.write(file, offset, rest))?;
-            let count = wrote.map_or(0, |wrote| wrote.count as usize);
+            let count = wrote.map_or(0, |count| count as usize);
             if count == 0 {
                 return Err(DriverError {
                     place: self.place(),
@@ -159,7 +154,7 @@ impl<'a> Export<'a> {
     fn send_row(
         &mut self,
         what: Removal,
-        dir: &Fh,
+        dir: &AnyFh,
         names: &[&str],
     ) -> Result<Vec<Nfsstat3>, DriverError> {
         let mut statuses = vec![None; names.len()];
@@ -195,14 +190,14 @@ impl<'a> Export<'a> {
 }
 
 impl RunDirBackend for Export<'_> {
-    type Dir = Fh;
+    type Dir = AnyFh;
     type Listing = Listing;
 
     fn place(&self) -> String {
         format!("{}/{}", self.target.mount, self.dir_name)
     }
 
-    fn find_run_dir(&mut self) -> Result<DirLookup<Fh>, DriverError> {
+    fn find_run_dir(&mut self) -> Result<DirLookup<AnyFh>, DriverError> {
         let (root, name) = (self.target.root, self.dir_name);
         let found = self.look("open the run's directory", &root, name)?;
         Ok(match found {
@@ -234,7 +229,7 @@ impl RunDirBackend for Export<'_> {
         Ok(())
     }
 
-    fn find_dir(&mut self, parent: &Fh, name: &str) -> Result<DirLookup<Fh>, DriverError> {
+    fn find_dir(&mut self, parent: &AnyFh, name: &str) -> Result<DirLookup<AnyFh>, DriverError> {
         Ok(match self.look("inspect a leftover", parent, name)? {
             None => DirLookup::Missing,
             Some((_, attributes)) if attributes.ftype == Ftype3::Lnk => DirLookup::Other(A_LINK),
@@ -248,7 +243,7 @@ impl RunDirBackend for Export<'_> {
         })
     }
 
-    fn read_file(&mut self, dir: &Fh, name: &str) -> Result<FilePrefix, DriverError> {
+    fn read_file(&mut self, dir: &AnyFh, name: &str) -> Result<FilePrefix, DriverError> {
         match self.look("read the marker file", dir, name)? {
             None => Ok(FilePrefix::Missing),
             Some((_, attributes)) if attributes.ftype != Ftype3::Reg => Ok(FilePrefix::NoFile),
@@ -256,7 +251,7 @@ impl RunDirBackend for Export<'_> {
         }
     }
 
-    fn write_file(&mut self, dir: &Fh, name: &str, text: &str) -> Result<(), DriverError> {
+    fn write_file(&mut self, dir: &AnyFh, name: &str, text: &str) -> Result<(), DriverError> {
         let step = "write the marker file";
         let attributes = Sattr3 {
             mode: Some(0o644),
@@ -267,7 +262,7 @@ impl RunDirBackend for Export<'_> {
             nfs.create(dir, name.as_bytes(), attributes)
         })?;
         let again = (step, "LOOKUP");
-        let file = match made.map(|made| made.obj) {
+        let file = match made.map(|made| made.object) {
             Ok(Some(file)) => file,
             _ => match self.ask(again, &[], |nfs| nfs.lookup(dir, name.as_bytes()))? {
                 Ok(found) => found.object,
@@ -279,7 +274,7 @@ impl RunDirBackend for Export<'_> {
 
     fn change_file(
         &mut self,
-        dir: &Fh,
+        dir: &AnyFh,
         name: &str,
         change: &mut dyn FnMut(FilePrefix) -> Option<Patch>,
     ) -> Result<(), DriverError> {
@@ -293,7 +288,7 @@ impl RunDirBackend for Export<'_> {
         }
     }
 
-    fn list(&mut self, dir: &Fh) -> Result<Option<Listing>, DriverError> {
+    fn list(&mut self, dir: &AnyFh) -> Result<Option<Listing>, DriverError> {
         Ok(Some(Listing {
             dir: *dir,
             next: Some((0, Verf::default())),
@@ -342,7 +337,7 @@ impl RunDirBackend for Export<'_> {
     fn remove(
         &mut self,
         what: Removal,
-        dir: &Fh,
+        dir: &AnyFh,
         names: &[&str],
     ) -> Result<Vec<Removed>, DriverError> {
         const LEFT: [Nfsstat3; 4] = [

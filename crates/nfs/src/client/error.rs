@@ -1,5 +1,6 @@
 //! What can go wrong between a call and its answer.
 
+use crate::version4::SessionRefusal;
 use filermark_onc::record::RecordTooLong;
 use filermark_onc::rpc::RpcRefusal;
 use filermark_onc::xdr::DecodeError;
@@ -107,6 +108,14 @@ pub enum ClientError {
         address: SocketAddr,
         /// Why.
         refusal: RpcRefusal,
+    },
+    /// NFSv4.1: there is no session.
+    #[error("{address} gave no session: {refusal}")]
+    NoSession {
+        /// The other end.
+        address: SocketAddr,
+        /// Why.
+        refusal: SessionRefusal,
     },
 }
 

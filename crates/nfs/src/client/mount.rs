@@ -9,11 +9,14 @@ use filermark_onc::rpc::{AuthBody, AuthFlavor};
 use std::fmt;
 use std::net::SocketAddr;
 
-/// The MOUNT program that goes with a version of NFS.
+/// The MOUNT program that goes with a version of NFS; with version 4, which has none, that of version 3.
 pub const fn mount_program(version: NfsVersion) -> Program {
     Program {
         prog: PROGRAM,
-        vers: version.mount_number(),
+        vers: match version.mount_number() {
+            Some(number) => number,
+            None => VERSION,
+        },
     }
 }
 

@@ -127,6 +127,20 @@ impl RpcClient {
         self.options.reply_timeout = timeout;
     }
 
+    /// Sets how it calls, from the next call on.
+    pub fn set_options(&mut self, options: RpcOptions) {
+        self.options = options;
+    }
+
+    /// Limits each wait, and sends calls once; returns the options before that.
+    pub fn limit(&mut self, wait: Duration) -> RpcOptions {
+        let before = self.options.clone();
+        self.options.connect_timeout = before.connect_timeout.min(wait);
+        self.options.reply_timeout = before.reply_timeout.min(wait);
+        self.options.retries = 0;
+        before
+    }
+
     /// Cuts calls into fragments of this many bytes, as the record marking allows;
     /// `None`: one each. Over UDP a call is one datagram all the same.
     pub const fn set_fragment_bytes(&mut self, bytes: Option<usize>) {

@@ -3,17 +3,15 @@
 
 use super::core::{Core, Span};
 use super::ops::Step;
-use super::request::{first_call, in_version2};
-use super::status::{NO_HANDLE, NOT_IN_V2};
+use super::request::first_call;
+use super::status::NO_HANDLE;
+use super::variant::Variant;
 use filermark_engine::driver::{
     Action, DirRef, ObjectId, Outcome, Request, Status, Subject, Submit,
 };
-use filermark_model::NfsOp;
-use filermark_model::plan::NfsVersion;
-use filermark_onc::nfs2::FILE_BYTES_MAX;
 use filermark_onc::nfs3::Procedure;
 
-impl Core {
+impl<V: Variant> Core<V> {
     /// Takes a request: its first calls wait in the queue of its connection.
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
         if self.calls.free_slots() == 0 || !self.ops.has_free_slot() {
@@ -22,8 +20,8 @@ impl Core {
         let Some(subject) = request.action.subject() else {
             return Submit::Done(self.refused(NO_HANDLE));
         };
-        if self.settings.version == NfsVersion::V2 && !is_in_v2(subject.op, request.action) {
-            return Submit::Done(self.refused(NOT_IN_V2));
+        if let Some(code) = V::refusal(self, subject.op, request.action) {
+            return Submit::Done(self.refused(code));
         }
         if !self.has_handles(request.proc, &subject) {
             return Submit::Done(self.refused(NO_HANDLE));
@@ -36,7 +34,10 @@ impl Core {
                 logical.step = Step::Data;
                 logical.next = offset;
                 logical.end = offset.saturating_add(u64::from(length));
-                self.transfer_more(op);
+                match length {
+                    0 => self.call(op, first_call(subject.op), Span { offset, length }),
+                    _ => self.transfer_more(op),
+                }
             }
             Action::Commit { object } => {
                 self.commit_file(op, object);
@@ -117,22 +118,4 @@ impl Core {
         };
         dir_known && subject.object.is_none_or(known)
     }
-}
-
-/// Whether version 2 has a procedure for it and files of that size.
-const fn is_in_v2(op: NfsOp, action: Action) -> bool {
-    let end = if let Action::Read { offset, length, .. } | Action::Write { offset, length, .. } =
-        action
-    {
-        offset.saturating_add(length as u64)
-    } else if let Action::Fill { size, .. }
-    | Action::Setattr {
-        size: Some(size), ..
-    } = action
-    {
-        size
-    } else {
-        0
-    };
-    in_version2(first_call(op)).is_some() && end <= FILE_BYTES_MAX
 }

@@ -1,13 +1,15 @@
 //! Calls under way.
 
-use filermark_driver_kit::extends;
 use filermark_driver_kit::sockets::CallBase;
 use filermark_onc::nfs3::Procedure;
+use std::ops::{Deref, DerefMut};
 
 /// A call under way.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct Call<E = ()> {
     base: CallBase,
+    /// What only one variant has.
+    pub(crate) own: E,
     pub(crate) procedure: Procedure,
     /// Length of the transfer, in bytes.
     pub(crate) length: u32,
@@ -21,12 +23,26 @@ pub(crate) struct Call {
     pub(crate) verf_number: u32,
 }
 
-extends!(Call, CallBase);
+impl<E> Deref for Call<E> {
+    type Target = CallBase;
+    #[inline]
+    fn deref(&self) -> &CallBase {
+        &self.base
+    }
+}
 
-impl From<CallBase> for Call {
+impl<E> DerefMut for Call<E> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut CallBase {
+        &mut self.base
+    }
+}
+
+impl<E: Default> From<CallBase> for Call<E> {
     fn from(base: CallBase) -> Self {
         Self {
             base,
+            own: E::default(),
             procedure: Procedure::Null,
             length: 0,
             offset: 0,

@@ -17,6 +17,7 @@ use super::ranges::{ByteSpan, RangeList, UncommittedRange};
 use super::reply::CallOutcome;
 use super::status::VERIFIER_KEEPS_CHANGING;
 use super::uncommitted::ResentRange;
+use super::variant::Variant;
 use filermark_engine::driver::{Action, ObjectId, Request, Status};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
@@ -25,7 +26,7 @@ use filermark_onc::nfs3::{CommitRes, Nfsstat3, Procedure, Verf};
 /// How often the data of one operation is sent again because the verifier changed.
 pub(super) const REWRITES_MAX: u8 = 32;
 
-impl Core {
+impl<V: Variant> Core<V> {
     /// Called when all data of an operation has been answered: commits what is due.
     pub(super) fn data_answered(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);

@@ -8,9 +8,10 @@ use super::calls::Call;
 use super::counters::{Counted, Counters};
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
-use super::ops::{Ops, SETTLING};
+use super::ops::{INTERNAL, Ops, SETTLING};
 use super::records::RecordSplitter;
 use super::uncommitted::UncommittedWrites;
+use super::variant::{ConnTimer, Stateless, Variant};
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_driver_kit::sockets::{Calls, LoopState};
 use filermark_engine::data::History;
@@ -18,7 +19,8 @@ use filermark_engine::driver::{Action, Completion, ObjectId, Status};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::NfsVersion;
-use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
+use filermark_onc::nfs3::{Procedure, Verf};
+use filermark_onc::nfs4::{Fh4, FileHandle4};
 use filermark_onc::template::CallTemplate;
 use std::collections::HashMap;
 
@@ -47,9 +49,9 @@ pub(crate) struct Settings {
 /// A file system that procs of the shard use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileSystem {
-    pub(crate) root: Fh,
+    pub(crate) root: Fh4,
     /// The run's directory.
-    pub(crate) run_dir: Fh,
+    pub(crate) run_dir: Fh4,
     /// Largest READ and WRITE, in bytes.
     pub(crate) rsize: u32,
     pub(crate) wsize: u32,
@@ -72,6 +74,8 @@ pub(crate) struct Proc {
 pub(crate) enum Timer {
     /// A call that was refused with NFS3ERR_JUKEBOX is repeated.
     Jukebox { xid: u32 },
+    /// A timer of a connection.
+    OfConn { conn: u32, timer: ConnTimer },
 }
 
 /// The latest known write verifier of a file system.
@@ -90,14 +94,16 @@ pub(crate) struct Cursor {
 }
 
 /// A handle without bytes, which no server returns.
-const NO_HANDLE: FileHandle<'static> = match FileHandle::new(&[]) {
+pub(super) const NO_HANDLE: FileHandle4<'static> = match FileHandle4::new(&[]) {
     Some(handle) => handle,
     None => panic!("checked by the compiler"),
 };
 
 /// The state of a shard.
 #[derive(Debug)]
-pub(crate) struct Core {
+pub(crate) struct Core<V: Variant = Stateless> {
+    /// What only this variant has.
+    pub(crate) own: V,
     /// State shared with the loop: clock, stop flag, timers, completions.
     pub(crate) state: LoopState<Timer>,
     pub(crate) settings: Settings,
@@ -112,7 +118,7 @@ pub(crate) struct Core {
     pub(crate) ops: Ops,
     /// Data that was answered UNSTABLE and waits for a COMMIT.
     pub(crate) uncommitted: UncommittedWrites,
-    pub(crate) calls: Calls<Call>,
+    pub(crate) calls: Calls<Call<V::Call>>,
     /// Ended calls for which more replies may arrive.
     pub(crate) ended_calls: EndedCalls,
     pub(crate) records: RecordSplitter,
@@ -137,15 +143,29 @@ impl Span {
     };
 }
 
-impl Core {
+impl<V: Variant> Core<V> {
     /// Puts a call of `op` into the queue of its connection. Does nothing when no slot is
     /// free: an operation always has a call under way, or the slot of one that has just
     /// ended, so that it continues later.
     pub(crate) fn call(&mut self, op: u32, procedure: Procedure, span: Span) {
+        let conn = self.proc_of(op).conn;
+        self.call_on(op, conn, (procedure, span), V::Call::default());
+    }
+
+    /// The same on any connection; returns whether a slot was free.
+    pub(crate) fn call_on(
+        &mut self,
+        op: u32,
+        conn: u32,
+        (procedure, span): (Procedure, Span),
+        own: V::Call,
+    ) -> bool {
         let logical = self.ops.get_mut(op);
         let proc = &self.procs[logical.proc as usize];
-        let conn = proc.conn;
-        if let Some(call) = self.calls.begin(op, conn, self.state.now) {
+        let begun = self.calls.begin(op, conn, self.state.now);
+        let is_begun = begun.is_some();
+        if let Some(call) = begun {
+            call.own = own;
             call.procedure = procedure;
             call.offset = span.offset;
             call.length = span.length;
@@ -155,6 +175,7 @@ impl Core {
             }
             logical.outstanding += 1;
         }
+        is_begun
     }
 
     pub(crate) fn proc_of(&mut self, op: u32) -> &mut Proc {
@@ -171,7 +192,7 @@ impl Core {
     /// The handle of an object of the proc; an empty one if it has none.
     /// (Operations on objects without a handle are refused before they begin.)
     #[inline]
-    pub(crate) fn handle(&self, proc: u32, object: ObjectId) -> FileHandle<'_> {
+    pub(crate) fn handle(&self, proc: u32, object: ObjectId) -> FileHandle4<'_> {
         let known = self.procs[proc as usize].handles.get(object);
         known.unwrap_or(NO_HANDLE)
     }
@@ -207,6 +228,7 @@ impl Core {
         }
         match ended.token {
             SETTLING => self.procs[ended.proc as usize].settling = false,
+            INTERNAL => {}
             token => self.state.done.push(Completion {
                 token,
                 outcome: ended.outcome,

@@ -5,13 +5,20 @@ use filermark_driver_kit::tally::take_counts;
 pub(crate) use filermark_model::plan::NfsCounter as Tally;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::Procedure;
+use filermark_onc::nfs4::Operation;
 use std::collections::BTreeMap;
+
+/// The name of the counter of COMPOUNDs.
+const COMPOUND: &str = "COMPOUND";
 
 /// The counters of one shard.
 #[derive(Debug)]
 pub(crate) struct Counters {
     version: NfsVersion,
     procedures: [u64; Procedure::COUNT],
+    /// Version 4: COMPOUNDs, and the operations in them.
+    compounds: u64,
+    operations: [u64; Operation::COUNT],
     tallies: [u64; Tally::COUNT],
 }
 
@@ -28,6 +35,8 @@ impl Counters {
         Self {
             version,
             procedures: [0; Procedure::COUNT],
+            compounds: 0,
+            operations: [0; Operation::COUNT],
             tallies: [0; Tally::COUNT],
         }
     }
@@ -36,6 +45,17 @@ impl Counters {
     #[inline]
     pub(crate) fn call(&mut self, procedure: Procedure) {
         self.procedures[procedure as usize] += 1;
+    }
+
+    /// Counts a COMPOUND with these operations that is sent for the first time.
+    #[inline]
+    pub(crate) fn compound(&mut self, row: &[Operation]) {
+        self.compounds += 1;
+        for operation in row {
+            if let Some(count) = self.operations.get_mut(place_of(*operation)) {
+                *count += 1;
+            }
+        }
     }
 
     #[inline]
@@ -57,7 +77,7 @@ impl Counters {
     }
 
     /// Discards what was counted since the end of RUN, at which the values were `before`,
-    /// except for the outcome of its writes.
+    /// except for the outcome of its writes. Of version 4 the CLOSEs belong to RUN, too.
     pub(crate) fn discard_after_run(&mut self, before: &Counted) {
         let since = std::mem::replace(&mut self.tallies, before.tallies);
         let commits = self.procedures[Procedure::Commit as usize];
@@ -81,8 +101,18 @@ impl Counters {
         let procedures = Procedure::ALL.iter();
         let procedures = procedures.map(|p| version2::procedure_name(version, *p));
         take_counts(procedures, &mut self.procedures, into);
+        let operations = Operation::ALL.iter().map(|o| o.name());
+        take_counts(operations, &mut self.operations, into);
+        let compounds = std::slice::from_mut(&mut self.compounds);
+        take_counts([COMPOUND], compounds, into);
         take_counts(Tally::ALL.iter().map(|c| c.name), &mut self.tallies, into);
     }
+}
+
+/// The place of an operation in [`Operation::ALL`]: the numbers follow each other, but for
+/// ILLEGAL, which is never sent.
+const fn place_of(operation: Operation) -> usize {
+    (operation.to_u32() - Operation::ALL[0].to_u32()) as usize
 }
 
 #[cfg(test)]

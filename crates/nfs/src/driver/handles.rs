@@ -1,7 +1,7 @@
 //! The file handles of a proc, in compact form: there can be millions.
 
 use filermark_engine::driver::ObjectId;
-use filermark_onc::nfs3::{FHSIZE3, FileHandle};
+use filermark_onc::nfs4::{FHSIZE4, FileHandle4};
 
 /// Handles by object number.
 ///
@@ -17,17 +17,17 @@ pub(crate) struct Handles {
 impl Handles {
     /// The handle of an object.
     #[inline]
-    pub(crate) fn get(&self, object: ObjectId) -> Option<FileHandle<'_>> {
+    pub(crate) fn get(&self, object: ObjectId) -> Option<FileHandle4<'_>> {
         let slot = self.slot_bytes();
         let start = (object.0 as usize).checked_mul(slot)?;
         let (len, bytes) = self.slots.get(start..start + slot)?.split_first()?;
         let len = usize::from(*len).checked_sub(1)?;
-        FileHandle::new(bytes.get(..len)?)
+        FileHandle4::new(bytes.get(..len)?)
     }
 
     /// Sets the handle of an object.
     pub(crate) fn set(&mut self, object: ObjectId, handle: &[u8]) {
-        let handle = &handle[..handle.len().min(FHSIZE3)];
+        let handle = &handle[..handle.len().min(FHSIZE4)];
         if handle.len() > self.stride {
             self.widen(handle.len());
         }

@@ -6,22 +6,25 @@ use super::counters::Counters;
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
 use super::ops::Ops;
-use super::protocol::ConnState;
 use super::records::RecordSplitter;
+use super::sessions::{Client, Sessions};
 use super::uncommitted::UncommittedWrites;
+use super::variant::{Stateless, Variant};
+use crate::client::AnyFh;
 use crate::target::{Target, credential};
+use crate::version4::{ClientIdentity, SessionRequest};
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_driver_kit::sockets::{
     Calls, ConnectionAssigner, LoopState, ReplyTimeouts, Shard, SocketSettings,
 };
 use filermark_engine::data::History;
-use filermark_engine::driver::{DriverError, ShardSetup};
+use filermark_engine::driver::{DriverError, ShardDriver, ShardSetup};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_model::rng::hash3;
 use filermark_net::BufferSizes;
-use filermark_onc::nfs3::{Fh, PROGRAM};
+use filermark_onc::nfs3::PROGRAM;
 use filermark_onc::template::CallTemplate;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -35,6 +38,12 @@ const READDIR_BYTES: u32 = 32 << 10;
 const REPLY_OVERHEAD: u32 = 8 << 10;
 /// Replies up to this size are accepted with any transfer size (READLINK).
 const REPLY_MIN: u32 = 128 << 10;
+
+/// Slots that are asked for in a session of version 4.1.
+const SLOTS_ASKED: u32 = 256;
+/// The longest time that the end of the clients of version 4.1 takes when a shard could not be
+/// opened.
+const END_LIMIT: Nanos = Nanos::from_secs(2);
 
 /// The largest datagram, in bytes.
 const DATAGRAM_MAX: u32 = 65_535;
@@ -53,7 +62,7 @@ pub(super) struct MountState {
 
 impl MountState {
     /// The state for a target and the run's directory in it.
-    pub(super) fn new(target: &Target, run_dir: Fh) -> Self {
+    pub(super) fn new(target: &Target, run_dir: AnyFh) -> Self {
         Self {
             address: target.nfs_address,
             file_system: FileSystem {
@@ -80,7 +89,7 @@ impl Settings {
             // Version 2 writes synchronously and has no COMMIT.
             commit: match plan.version {
                 NfsVersion::V2 => CommitPolicy::at_once(),
-                NfsVersion::V3 => plan.commit,
+                NfsVersion::V3 | NfsVersion::V41 => plan.commit,
             },
             datagrams: plan.transport == Transport::Udp,
             jukebox_delay: millis(plan.jukebox_delay_ms),
@@ -109,6 +118,23 @@ fn socket_settings(plan: &NfsPlan, file_systems: &[FileSystem], procs: usize) ->
 impl NfsDriver {
     /// The shard of `setup`, connected.
     pub(super) fn shard(&self, setup: ShardSetup) -> Result<Shard<Core>, DriverError> {
+        self.shard_with(setup, |_, _, _| Stateless)
+    }
+
+    /// The same for version 4.1.
+    pub(super) fn shard4(&self, setup: ShardSetup) -> Result<Shard<Core<Sessions>>, DriverError> {
+        self.shard_with(setup, |setup, file_systems, conns| {
+            sessions(&self.plan, setup, file_systems, conns)
+        })
+    }
+
+    /// A shard whose state has what `own` returns for the file systems and the number of
+    /// connections.
+    fn shard_with<V: Variant>(
+        &self,
+        setup: ShardSetup,
+        own: impl FnOnce(&ShardSetup, &[FileSystem], usize) -> V,
+    ) -> Result<Shard<Core<V>>, DriverError> {
         let mut conns = ConnectionAssigner::new(
             self.plan.connections,
             self.plan.transport,
@@ -131,7 +157,7 @@ impl NfsDriver {
             };
             procs.push(Proc {
                 file_system,
-                conn: conns.next(address, address, ConnState::default),
+                conn: conns.next(address, address, V::Conn::default),
                 handles: Handles::default(),
                 settling: false,
             });
@@ -139,20 +165,48 @@ impl NfsDriver {
         let conns = conns.finish();
         let per_conn = procs.len().div_ceil(conns.len().max(1));
         let settings = socket_settings(&self.plan, &file_systems, per_conn);
-        let mut core = core(&self.plan, &setup, (file_systems, procs), conns.len());
+        let own = own(&setup, &file_systems, conns.len());
+        let mut core = core(&self.plan, &setup, own, (file_systems, procs), conns.len());
         core.owners = OwnerTexts::of(&setup, &self.nonces);
         let mut shard = Shard::new(core, conns, settings)?;
-        shard.connect_all()?;
+        if let Err(error) = shard.connect_all() {
+            // Clients that were set up do not stay on the server.
+            shard.end(setup.clock.now() + END_LIMIT);
+            return Err(error);
+        }
         Ok(shard)
     }
 }
 
-fn core(
+/// The clients of version 4.1: one for each connection.
+fn sessions(
     plan: &NfsPlan,
     setup: &ShardSetup,
+    file_systems: &[FileSystem],
+    conns: usize,
+) -> Sessions {
+    let sizes = |f: &FileSystem| f.rsize.max(f.wsize).max(f.readdir_bytes);
+    let transfer_bytes = file_systems.iter().map(sizes).fold(READDIR_BYTES, u32::max);
+    let client = |conn| {
+        let purpose = format!("load, shard {} connection {conn}", setup.shard);
+        Client::new(ClientIdentity::new(&purpose))
+    };
+    let busy_ms = u64::from(plan.rpc_timeout_ms) * (u64::from(plan.rpc_retries) + 1);
+    Sessions::new(
+        (0..conns).map(client).collect(),
+        setup.procs.iter().map(|proc| proc.number).collect(),
+        SessionRequest::new(transfer_bytes, SLOTS_ASKED).with_callbacks(),
+        Nanos::from_millis(busy_ms),
+    )
+}
+
+fn core<V: Variant>(
+    plan: &NfsPlan,
+    setup: &ShardSetup,
+    own: V,
     (file_systems, procs): (Vec<FileSystem>, Vec<Proc>),
     conns: usize,
-) -> Core {
+) -> Core<V> {
     let sizes = file_systems.iter().map(|f| f.rsize.max(f.readdir_bytes));
     let record_max = sizes.fold(REPLY_MIN, u32::max) + REPLY_OVERHEAD;
     // Servers may have cached replies to xids of an earlier run from the same port.
@@ -160,11 +214,16 @@ fn core(
     let start = now.map_or(0, |t| t.as_nanos() as u64);
     let generation = hash3(start, setup.shard.into(), 0) as u32;
     Core {
+        own,
         state: LoopState::new(setup.clock.clone(), setup.stop.clone()),
         settings: Settings::of(plan),
         history: History::new(setup.data.clone(), setup.procs.len()),
         owners: OwnerTexts::default(),
-        template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
+        template: CallTemplate::new(
+            PROGRAM,
+            V::program_version(plan),
+            credential(plan).as_auth(),
+        ),
         uncommitted: UncommittedWrites::new(plan.commit, procs.len()),
         verfs: vec![KnownVerf::default(); file_systems.len()],
         file_systems,

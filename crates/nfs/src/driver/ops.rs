@@ -5,10 +5,14 @@ use filermark_driver_kit::extends;
 use filermark_driver_kit::sockets::{self, OpBase};
 use filermark_engine::driver::{Action, ObjectId, Request, Status};
 use filermark_model::Nanos;
-use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
+use filermark_onc::nfs3::{Procedure, Verf};
+use filermark_onc::nfs4::{Fh4, FileHandle4};
 
 /// The token of operations that the driver itself begins; their completion is not reported.
 pub(crate) const SETTLING: u32 = u32::MAX;
+
+/// The token of operations of the driver that no proc waits for.
+pub(crate) const INTERNAL: u32 = u32::MAX - 1;
 
 /// The current step of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +178,7 @@ impl LogicalOp {
 pub(crate) struct Ops {
     base: sockets::Ops<LogicalOp>,
     /// Handles of files that are being filled.
-    handles: Vec<Option<Fh>>,
+    handles: Vec<Option<Fh4>>,
 }
 
 extends!(Ops, sockets::Ops<LogicalOp>);
@@ -196,11 +200,11 @@ impl Ops {
     }
 
     /// The handle of the file that this operation fills.
-    pub(crate) fn handle(&self, op: u32) -> Option<FileHandle<'_>> {
-        self.handles[op as usize].as_ref().map(Fh::handle)
+    pub(crate) fn handle(&self, op: u32) -> Option<FileHandle4<'_>> {
+        self.handles[op as usize].as_ref().map(Fh4::handle)
     }
 
-    pub(crate) fn set_handle(&mut self, op: u32, handle: FileHandle<'_>) {
+    pub(crate) fn set_handle(&mut self, op: u32, handle: FileHandle4<'_>) {
         self.handles[op as usize] = Some(handle.to_fh());
     }
 

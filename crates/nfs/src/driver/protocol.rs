@@ -1,5 +1,4 @@
-//! NFS on the loop of the driver kit: records over TCP, where lost calls are retransmitted on
-//! the next connection; datagrams over UDP, where a NULL call checks that a server answers.
+//! NFS on the loop of the driver kit: what all versions have in common.
 
 use super::calls::Call;
 use super::core::{Core, Timer};
@@ -7,35 +6,18 @@ use super::counters::Tally;
 use super::ended_calls::CallEnd;
 use super::ops::SETTLING;
 use super::reply::CallOutcome;
+use super::variant::Variant;
 use filermark_driver_kit::sockets::{
-    Calls, Event, Incident, LoopState, OnLoss, Received, WireProtocol, probe_xid,
+    Calls, Event, Incident, LoopState, OnLoss, Received, WireProtocol,
 };
 use filermark_engine::driver::{Action, ObjectId, Request, Status, Submit};
 use filermark_model::Nanos;
-use filermark_net::FrameProgress;
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
-use filermark_onc::rpc::{ReplyHeader, peek_xid};
-use filermark_onc::xdr::{Decode, Decoder};
 use std::collections::BTreeMap;
 
-/// Offset of the message type, and its value in a reply (RFC 5531 section 9).
-const KIND_AT: usize = 4;
-const REPLY: u32 = 1;
-
-/// The state of a connection.
-#[derive(Debug, Default)]
-pub(crate) struct ConnState {
-    /// UDP: the xid of the NULL call.
-    probe: u32,
-    /// The NULL call has not been answered yet.
-    is_probing: bool,
-    /// The event of the messages of the current read so far.
-    event: Event,
-}
-
-impl WireProtocol for Core {
-    type Call = Call;
-    type Conn = ConnState;
+impl<V: Variant> WireProtocol for Core<V> {
+    type Call = Call<V::Call>;
+    type Conn = V::Conn;
     type Timer = Timer;
 
     const CONNECT_STEP: &'static str = "connect to the NFS service";
@@ -45,11 +27,11 @@ impl WireProtocol for Core {
     const STREAM_MARK: usize = 4;
     const NO_ANSWER: &'static str = "no answer to a NULL call over UDP and its retransmissions";
 
-    fn calls(&self) -> &Calls<Call> {
+    fn calls(&self) -> &Calls<Call<V::Call>> {
         &self.calls
     }
 
-    fn calls_mut(&mut self) -> &mut Calls<Call> {
+    fn calls_mut(&mut self) -> &mut Calls<Call<V::Call>> {
         &mut self.calls
     }
 
@@ -65,31 +47,21 @@ impl WireProtocol for Core {
         Self::submit(self, request)
     }
 
-    fn connected(&mut self, conn: u32, state: &mut ConnState) -> Event {
-        if !self.settings.datagrams {
-            return Event::Up;
-        }
-        // Servers cache replies by xid and port: an earlier run may have used the same port.
-        state.probe = probe_xid(conn ^ self.state.clock.now().0 as u32);
-        state.is_probing = true;
-        Event::Send
+    fn connected(&mut self, conn: u32, state: &mut V::Conn) -> Event {
+        V::connected(self, conn, state)
     }
 
-    fn closed(&mut self, _conn: u32, state: &mut ConnState) {
-        state.event = Event::Nothing;
+    fn closed(&mut self, conn: u32, state: &mut V::Conn) {
+        V::closed(self, conn, state);
     }
 
-    fn own_bytes(&mut self, state: &mut ConnState, out: &mut Vec<u8>) {
-        if state.is_probing {
-            // NULL is procedure 0 of every version of every program.
-            self.template.begin(out, state.probe, 0).finish(out);
-        }
+    fn own_bytes(&mut self, state: &mut V::Conn, out: &mut Vec<u8>) {
+        V::own_bytes(self, state, out);
     }
 
     #[inline]
-    fn encode_next(&mut self, conn: u32, _state: &mut ConnState, out: &mut Vec<u8>) -> bool {
-        let next = self.calls.next_to_encode(conn);
-        next.map(|slot| self.encode(slot, out)).is_some()
+    fn encode_next(&mut self, conn: u32, _state: &mut V::Conn, out: &mut Vec<u8>) -> bool {
+        V::encode_next(self, conn, out)
     }
 
     #[inline]
@@ -97,7 +69,7 @@ impl WireProtocol for Core {
         let call = self.calls.get(slot);
         let (op, procedure) = (call.op, call.procedure);
         tracing::trace!(target: "filermark_nfs::rpc", conn = call.conn, xid = call.xid, procedure = procedure.name(), "sent");
-        self.counters.call(procedure);
+        V::count_call(self, slot);
         if procedure == Procedure::Commit {
             self.count_commit(op);
         }
@@ -105,28 +77,13 @@ impl WireProtocol for Core {
     }
 
     #[inline]
-    fn receive(
-        &mut self,
-        conn: u32,
-        state: &mut ConnState,
-        bytes: &mut [u8],
-        at: Nanos,
-    ) -> Received {
-        if self.settings.datagrams {
-            return self.receive_datagram(conn, state, bytes, at);
-        }
-        let mut records = std::mem::take(&mut self.records);
-        let progress = records.split(bytes, |record| {
-            state.event = Event::Replies;
-            self.reply(conn, record, at);
-        });
-        self.records = records;
-        Ok(progress?)
+    fn receive(&mut self, conn: u32, state: &mut V::Conn, bytes: &mut [u8], at: Nanos) -> Received {
+        V::receive(self, conn, state, bytes, at)
     }
 
     #[inline]
-    fn after_read(&mut self, _conn: u32, state: &mut ConnState) -> Event {
-        std::mem::take(&mut state.event)
+    fn after_read(&mut self, conn: u32, state: &mut V::Conn) -> Event {
+        V::after_read(self, conn, state)
     }
 
     fn fail_call(&mut self, slot: u32, status: Status) {
@@ -150,18 +107,28 @@ impl WireProtocol for Core {
 
     /// Repeats a call that was refused with NFS3ERR_JUKEBOX.
     fn fire(&mut self, timer: Timer) {
-        let Timer::Jukebox { xid } = timer;
-        if let Some(slot) = self.calls.find(xid) {
-            self.calls.unpark(slot, self.state.now);
+        match timer {
+            Timer::Jukebox { xid } => {
+                if let Some(slot) = self.calls.find(xid) {
+                    self.calls.unpark(slot, self.state.now);
+                    V::unparked(self, slot);
+                }
+            }
+            Timer::OfConn { conn, timer } => V::fire(self, conn, timer),
         }
     }
 
     /// Ends all calls that wait after NFS3ERR_JUKEBOX.
     fn stopping(&mut self) {
         let now = self.state.now;
-        for Timer::Jukebox { xid } in self.state.take_timers() {
-            if let Some(slot) = self.calls.find(xid) {
-                self.end_call(slot, CallOutcome::Failed(Nfsstat3::Jukebox), now);
+        for timer in self.state.take_timers() {
+            match timer {
+                Timer::Jukebox { xid } => {
+                    if let Some(slot) = self.calls.find(xid) {
+                        self.end_call(slot, CallOutcome::Failed(Nfsstat3::Jukebox), now);
+                    }
+                }
+                Timer::OfConn { conn, timer } => V::fire(self, conn, timer),
             }
         }
     }
@@ -171,7 +138,12 @@ impl WireProtocol for Core {
     }
 
     fn settle(&mut self) -> bool {
-        Self::settle(self)
+        let is_held = Self::settle(self);
+        V::settle(self) || is_held
+    }
+
+    fn end(&mut self) -> bool {
+        V::end(self)
     }
 
     fn end_settling(&mut self) {
@@ -196,50 +168,18 @@ impl WireProtocol for Core {
         self.cursors
             .retain(|(of, dir, _), _| *of != proc || *dir < from);
         self.forget_all_held(proc, from);
+        V::forget_objects(self, proc, from);
         if let Some(proc) = self.procs.get_mut(proc as usize) {
             proc.handles.forget(from);
         }
     }
 
     fn connect_advice(&self) -> &'static str {
-        match self.settings.datagrams {
-            false => {
-                "check that the server runs and how many connections it and this client allow \
-                 (ulimit -n; RESVPORT allows 512 at most); CONNECTIONS=N lets procs share"
-            }
-            true => {
-                "check that the server serves NFS over UDP (many are built without it) and that \
-                 no firewall blocks it; or set TCP=on"
-            }
-        }
+        V::connect_advice(self)
     }
 }
 
-impl Core {
-    fn receive_datagram(
-        &mut self,
-        conn: u32,
-        state: &mut ConnState,
-        message: &[u8],
-        at: Nanos,
-    ) -> Received {
-        if !is_reply(message) {
-            return Err("the message is not a reply".into());
-        }
-        let is_of_probe = peek_xid(message) == Some(state.probe);
-        match (is_of_probe, state.is_probing) {
-            (true, true) => state.event = probe_answered(message),
-            (false, false) => self.reply(conn, message, at),
-            // A second reply to the NULL call, or a reply to a call of an earlier run.
-            (true, false) | (false, true) => {}
-        }
-        state.is_probing &= !matches!(state.event, Event::Up);
-        Ok(FrameProgress {
-            consumed: message.len(),
-            wanted: 0,
-        })
-    }
-
+impl<V: Variant> Core<V> {
     /// Counts a COMMIT that is sent, unless it is one of the mix.
     fn count_commit(&mut self, op: u32) {
         let logical = self.ops.get(op);
@@ -276,19 +216,4 @@ impl Core {
             None => Tally::StaleReplies,
         });
     }
-}
-
-/// The event of a reply to the NULL call.
-fn probe_answered(message: &[u8]) -> Event {
-    let header = ReplyHeader::decode(&mut Decoder::new(message));
-    match header.map(|header| header.check()) {
-        Ok(Ok(())) => Event::Up,
-        Ok(Err(refusal)) => Event::Refused(refusal.to_string()),
-        Err(error) => Event::Refused(error.to_string()),
-    }
-}
-
-fn is_reply(message: &[u8]) -> bool {
-    let kind = message.get(KIND_AT..).and_then(<[u8]>::first_chunk);
-    kind.is_some_and(|kind| u32::from_be_bytes(*kind) == REPLY)
 }

@@ -3,6 +3,7 @@
 use super::core::{Core, Cursor, Span};
 use super::counters::Tally;
 use super::reply::CallOutcome;
+use super::variant::Variant;
 use crate::version2;
 use filermark_engine::driver::{Action, ObjectId, Status};
 use filermark_onc::nfs2;
@@ -10,12 +11,12 @@ use filermark_onc::nfs3::*;
 use filermark_onc::xdr::{Decode, DecodeError};
 
 /// What the driver uses of a listing reply.
-struct ListingPart {
-    cookie: Option<u64>,
-    eof: bool,
+pub(crate) struct ListingPart {
+    pub(crate) cookie: Option<u64>,
+    pub(crate) eof: bool,
 }
 
-impl Core {
+impl<V: Variant> Core<V> {
     /// Continues this proc's listing of `dir`, or begins it.
     pub(crate) fn list(&mut self, op: u32, dir: ObjectId, plus: bool) {
         let logical = self.ops.get_mut(op);
@@ -33,40 +34,7 @@ impl Core {
         self.call(op, procedure, span);
     }
 
-    pub(crate) fn has_listed(&mut self, slot: u32, results: ReaddirRes<'_>) -> CallOutcome {
-        match results {
-            Ok(ok) => self.listed(slot, ok.cookieverf, part(&ok.reply, |e| e.cookie)),
-            Err(failed) => self.not_listed(slot, failed.status),
-        }
-    }
-
-    pub(crate) fn has_listed_plus(
-        &mut self,
-        slot: u32,
-        results: ReaddirplusRes<'_>,
-    ) -> CallOutcome {
-        match results {
-            Ok(ok) => self.listed(slot, ok.cookieverf, part(&ok.reply, |e| e.cookie)),
-            Err(failed) => self.not_listed(slot, failed.status),
-        }
-    }
-
-    /// Version 2 has no verifier.
-    pub(crate) fn has_listed_v2(
-        &mut self,
-        slot: u32,
-        results: nfs2::ReaddirRes<'_>,
-    ) -> CallOutcome {
-        match results {
-            Ok(ok) => {
-                let part = part(&ok.reply, |e| e.cookie.into());
-                self.listed(slot, Verf::default(), part)
-            }
-            Err(status) => self.not_listed(slot, version2::status(status)),
-        }
-    }
-
-    fn listed(
+    pub(crate) fn listed(
         &mut self,
         slot: u32,
         verf: Verf,
@@ -100,7 +68,7 @@ impl Core {
     }
 
     /// If the cookie has become stale, restarts the listing once.
-    fn not_listed(&mut self, slot: u32, status: Nfsstat3) -> CallOutcome {
+    pub(crate) fn not_listed(&mut self, slot: u32, status: Nfsstat3) -> CallOutcome {
         let call = self.calls.get(slot);
         let logical = self.ops.get_mut(call.op);
         if let Action::Readdir { dir, plus } = logical.action {
@@ -116,6 +84,41 @@ impl Core {
             }
         }
         CallOutcome::Failed(status)
+    }
+}
+
+impl Core {
+    pub(crate) fn has_listed(&mut self, slot: u32, results: ReaddirRes<'_>) -> CallOutcome {
+        match results {
+            Ok(ok) => self.listed(slot, ok.cookieverf, part(&ok.reply, |e| e.cookie)),
+            Err(failed) => self.not_listed(slot, failed.status),
+        }
+    }
+
+    pub(crate) fn has_listed_plus(
+        &mut self,
+        slot: u32,
+        results: ReaddirplusRes<'_>,
+    ) -> CallOutcome {
+        match results {
+            Ok(ok) => self.listed(slot, ok.cookieverf, part(&ok.reply, |e| e.cookie)),
+            Err(failed) => self.not_listed(slot, failed.status),
+        }
+    }
+
+    /// Version 2 has no verifier.
+    pub(crate) fn has_listed_v2(
+        &mut self,
+        slot: u32,
+        results: nfs2::ReaddirRes<'_>,
+    ) -> CallOutcome {
+        match results {
+            Ok(ok) => {
+                let part = part(&ok.reply, |e| e.cookie.into());
+                self.listed(slot, Verf::default(), part)
+            }
+            Err(status) => self.not_listed(slot, version2::status(status)),
+        }
     }
 }
 

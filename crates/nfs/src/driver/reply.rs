@@ -5,15 +5,17 @@ use super::core::{Core, Span, Timer};
 use super::counters::Tally;
 use super::ops::Step;
 use super::status::rpc_code;
+use super::variant::Variant;
 use filermark_engine::driver::{Action, ObjectId, PROC_DIR, Status};
 use filermark_model::Nanos;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::*;
+use filermark_onc::nfs4::FileHandle4;
 use filermark_onc::rpc::{ReplyHeader, peek_xid};
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
 
 /// Longest wait after NFS3ERR_JUKEBOX; the wait doubles up to this.
-const JUKEBOX_DELAY_MAX: Nanos = Nanos::from_secs(30);
+pub(super) const JUKEBOX_DELAY_MAX: Nanos = Nanos::from_secs(30);
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,37 +36,12 @@ impl From<DecodeError> for CallOutcome {
     }
 }
 
-impl Core {
-    /// Processes a whole reply that was received on `conn` at `now`.
-    pub(crate) fn reply(&mut self, conn: u32, record: &[u8], now: Nanos) {
-        let slot = peek_xid(record).and_then(|xid| self.calls.find(xid));
-        // A reply to a call that was not sent is not valid.
-        let slot = slot.filter(|slot| {
-            let call = self.calls.get(*slot);
-            call.conn == conn && call.on_wire && !call.parked
-        });
-        let Some(slot) = slot else {
-            return self.count_unexpected_reply(peek_xid(record));
-        };
-        let verdict = match self.judge(slot, record) {
-            Ok(verdict) | Err(verdict) => verdict,
-        };
-        let xid = self.calls.get(slot).xid;
-        tracing::trace!(target: "filermark_nfs::rpc", conn, xid, ?verdict, bytes = record.len(), "answered");
-        if verdict == CallOutcome::Failed(Nfsstat3::Jukebox) && self.park(slot, now) {
-            return;
-        }
-        if verdict == CallOutcome::Ends(Status::Garbage) {
-            self.counters.add(Tally::BadReplies);
-        }
-        self.end_call(slot, verdict, now);
-    }
-
+impl<V: Variant> Core<V> {
     /// Ends a call, and continues or ends its operation.
     pub(crate) fn end_call(&mut self, slot: u32, verdict: CallOutcome, now: Nanos) {
         let call = self.calls.get(slot);
         let (op, procedure, rewrite) = (call.op, call.procedure, call.rewrite);
-        let resent = call.retransmitted;
+        let resent = V::is_repeated(call);
         let answered = !matches!(
             verdict,
             CallOutcome::Ends(Status::TimedOut | Status::Disconnected)
@@ -72,6 +49,7 @@ impl Core {
         if self.settings.datagrams {
             self.remember(slot, !answered);
         }
+        V::ended(self, slot, verdict);
         self.calls.end(slot);
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;
@@ -101,7 +79,7 @@ impl Core {
     }
 
     /// Makes the next calls of an operation, or completes it.
-    fn continue_operation(&mut self, op: u32, now: Nanos) {
+    pub(crate) fn continue_operation(&mut self, op: u32, now: Nanos) {
         let logical = self.ops.get(op);
         if logical.outcome.status == Status::Ok {
             match logical.step {
@@ -111,55 +89,46 @@ impl Core {
             }
         }
         if self.ops.get(op).outstanding == 0 {
+            V::finish(self, op);
+        }
+        if self.ops.get(op).outstanding == 0 {
             self.complete(op, now);
         }
     }
 
-    /// Both `Ok` and `Err` hold the outcome; `Err` allows `?` on decoding errors.
-    fn judge(&mut self, slot: u32, record: &[u8]) -> Result<CallOutcome, CallOutcome> {
-        let mut d = Decoder::new(record);
-        let header = ReplyHeader::decode(&mut d)?;
-        if let Err(refusal) = header.check() {
-            return Err(CallOutcome::Ends(Status::Refused(rpc_code(refusal))));
-        }
-        let d = &mut d;
-        if self.settings.version == NfsVersion::V2 {
-            return Ok(self.judge_v2(slot, d)?);
-        }
-        Ok(self.judge_v3(slot, d)?)
-    }
-
-    /// NFS3ERR_JUKEBOX: the call waits and is repeated as a new one, unless it has waited
-    /// too often.
-    fn park(&mut self, slot: u32, now: Nanos) -> bool {
+    /// The server asks for a call to be sent later (NFS3ERR_JUKEBOX): it waits and is repeated as
+    /// a new one, unless it has waited too often. `tally` counts the wait.
+    pub(crate) fn park(&mut self, slot: u32, now: Nanos, tally: Tally) -> bool {
         let waits = self.calls.get(slot).waits;
-        if waits >= self.settings.jukebox_retries || self.state.stop.is_raised() {
+        if self.state.stop.is_raised() {
             return false;
         }
-        let factor = 1u64.checked_shl(waits.into()).unwrap_or(u64::MAX);
-        let delay = Nanos(self.settings.jukebox_delay.0.saturating_mul(factor));
-        let delay = delay.min(JUKEBOX_DELAY_MAX);
+        let Some(delay) = V::delay(self, waits) else {
+            return false;
+        };
         let call = self.calls.get_mut(slot);
-        call.waits = waits + 1;
+        call.waits = waits.saturating_add(1);
         let xid = call.xid;
         if self.settings.datagrams {
             self.remember(slot, false);
         }
+        V::parked(self, slot);
         self.calls.park(slot);
-        self.counters.add(Tally::JukeboxWaits);
+        self.counters.add(tally);
         self.start_timer(now + delay, Timer::Jukebox { xid });
         true
     }
 
     /// Accepts a refusal that only shows that an earlier transmission of the same call was
     /// executed.
-    pub(super) fn accept_replay(
+    pub(crate) fn accept_replay(
         &mut self,
         slot: u32,
         verdict: CallOutcome,
         replayed: Nfsstat3,
     ) -> CallOutcome {
-        if verdict == CallOutcome::Failed(replayed) && self.calls.get(slot).retransmitted {
+        let is_repeated = V::is_repeated(self.calls.get(slot));
+        if verdict == CallOutcome::Failed(replayed) && is_repeated {
             self.counters.add(Tally::ReplaysAccepted);
             return CallOutcome::Ok;
         }
@@ -167,7 +136,7 @@ impl Core {
     }
 
     /// SETATTR: drops the held ranges beyond a new end of a file.
-    pub(super) fn resized(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
+    pub(crate) fn resized(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
         let logical = self.ops.get(self.calls.get(slot).op);
         if let (
             CallOutcome::Ok,
@@ -182,36 +151,39 @@ impl Core {
         verdict
     }
 
-    pub(super) fn found(&mut self, slot: u32, results: LookupRes<'_>) -> CallOutcome {
+    /// LOOKUP: keeps the handle.
+    pub(crate) fn found(
+        &mut self,
+        slot: u32,
+        results: Result<FileHandle4<'_>, Nfsstat3>,
+    ) -> CallOutcome {
         match results {
-            Ok(found) => {
+            Ok(object) => {
                 let op = self.calls.get(slot).op;
-                self.keep_made(op, found.object);
+                self.keep_made(op, object);
                 CallOutcome::Ok
             }
-            Err(failed) => CallOutcome::Failed(failed.status),
+            Err(status) => CallOutcome::Failed(status),
         }
     }
 
     /// CREATE, MKDIR, SYMLINK, MKNOD: keeps the handle, or looks it up.
-    pub(super) fn made(&mut self, slot: u32, results: CreateRes<'_>) -> CallOutcome {
+    pub(crate) fn made(
+        &mut self,
+        slot: u32,
+        results: Result<Option<FileHandle4<'_>>, Nfsstat3>,
+    ) -> CallOutcome {
         let op = self.calls.get(slot).op;
         let verdict = match results {
-            Ok(CreateOk { obj: Some(obj), .. }) => {
-                self.keep_made(op, obj);
+            Ok(Some(object)) => {
+                self.keep_made(op, object);
                 return CallOutcome::Ok;
             }
-            Ok(CreateOk { obj: None, .. }) => CallOutcome::Ok,
+            Ok(None) => CallOutcome::Ok,
             // A directory of the file set may exist already, with files of other programs in
             // it; the claim has checked its owner file.
-            Err(failed)
-                if failed.status == Nfsstat3::Exist && self.ops.get(op).action.makes_dir() =>
-            {
-                CallOutcome::Ok
-            }
-            Err(failed) => {
-                self.accept_replay(slot, CallOutcome::Failed(failed.status), Nfsstat3::Exist)
-            }
+            Err(Nfsstat3::Exist) if self.ops.get(op).action.makes_dir() => CallOutcome::Ok,
+            Err(status) => self.accept_replay(slot, CallOutcome::Failed(status), Nfsstat3::Exist),
         };
         if verdict == CallOutcome::Ok {
             self.ops.get_mut(op).step = Step::FindMade;
@@ -225,7 +197,7 @@ impl Core {
     }
 
     /// Keeps the handle of the object that an operation created or found.
-    fn keep_made(&mut self, op: u32, handle: FileHandle<'_>) {
+    fn keep_made(&mut self, op: u32, handle: FileHandle4<'_>) {
         let logical = self.ops.get_mut(op);
         let object = match logical.action {
             Action::Lookup { object, .. }
@@ -271,7 +243,7 @@ impl Core {
         }
     }
 
-    pub(super) fn renamed(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
+    pub(crate) fn renamed(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
         let verdict = self.accept_replay(slot, verdict, Nfsstat3::Noent);
         let op = self.calls.get(slot).op;
         if let (
@@ -281,6 +253,7 @@ impl Core {
             },
         ) = (verdict, self.ops.get(op).action)
         {
+            V::renamed(self, op);
             self.copy_handle(op, object, new_object);
             if object != new_object {
                 let proc = self.ops.get(op).proc;
@@ -292,7 +265,7 @@ impl Core {
         verdict
     }
 
-    pub(super) fn linked(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
+    pub(crate) fn linked(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
         let verdict = self.accept_replay(slot, verdict, Nfsstat3::Exist);
         let op = self.calls.get(slot).op;
         if let (
@@ -309,9 +282,52 @@ impl Core {
 
     fn copy_handle(&mut self, op: u32, from: ObjectId, to: ObjectId) {
         let handles = &mut self.proc_of(op).handles;
-        if let Some(handle) = handles.get(from).map(FileHandle::to_fh) {
+        if let Some(handle) = handles.get(from).map(FileHandle4::to_fh) {
             handles.set(to, handle.as_bytes());
         }
+    }
+}
+
+impl Core {
+    /// Processes a whole reply that was received on `conn` at `now`.
+    pub(crate) fn reply(&mut self, conn: u32, record: &[u8], now: Nanos) {
+        let slot = peek_xid(record).and_then(|xid| self.calls.find(xid));
+        // A reply to a call that was not sent is not valid.
+        let slot = slot.filter(|slot| {
+            let call = self.calls.get(*slot);
+            call.conn == conn && call.on_wire && !call.parked
+        });
+        let Some(slot) = slot else {
+            return self.count_unexpected_reply(peek_xid(record));
+        };
+        let verdict = match self.judge(slot, record) {
+            Ok(verdict) | Err(verdict) => verdict,
+        };
+        let xid = self.calls.get(slot).xid;
+        tracing::trace!(target: "filermark_nfs::rpc", conn, xid, ?verdict, bytes = record.len(), "answered");
+        if verdict == CallOutcome::Failed(Nfsstat3::Jukebox)
+            && self.park(slot, now, Tally::JukeboxWaits)
+        {
+            return;
+        }
+        if verdict == CallOutcome::Ends(Status::Garbage) {
+            self.counters.add(Tally::BadReplies);
+        }
+        self.end_call(slot, verdict, now);
+    }
+
+    /// Both `Ok` and `Err` hold the outcome; `Err` allows `?` on decoding errors.
+    fn judge(&mut self, slot: u32, record: &[u8]) -> Result<CallOutcome, CallOutcome> {
+        let mut d = Decoder::new(record);
+        let header = ReplyHeader::decode(&mut d)?;
+        if let Err(refusal) = header.check() {
+            return Err(CallOutcome::Ends(Status::Refused(rpc_code(refusal))));
+        }
+        let d = &mut d;
+        if self.settings.version == NfsVersion::V2 {
+            return Ok(self.judge_v2(slot, d)?);
+        }
+        Ok(self.judge_v3(slot, d)?)
     }
 }
 

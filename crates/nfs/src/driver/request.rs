@@ -5,19 +5,22 @@
 
 mod v2;
 
+pub(super) use v2::is_in_v2;
+
 use super::calls::Call;
 use super::core::Core;
-use super::encode::{ALL_RIGHTS, DIR_MODE, FILE_MODE, symlink_text};
+use super::encode::{ALL_RIGHTS, DIR_MODE, FILE_MODE, narrow, symlink_text, wide};
 use super::ops::LogicalOp;
 use super::reply::{CallOutcome, verdict};
 use filermark_engine::driver::Action;
 use filermark_model::NfsOp;
 use filermark_onc::nfs2;
 use filermark_onc::nfs3::*;
+use filermark_onc::nfs4::FileHandle4;
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
 
 /// The procedure that an operation calls first.
-pub(super) const fn first_call(op: NfsOp) -> Procedure {
+pub(crate) const fn first_call(op: NfsOp) -> Procedure {
     match op {
         NfsOp::Null => Procedure::Null,
         NfsOp::Getattr => Procedure::Getattr,
@@ -79,28 +82,28 @@ impl Core {
         match call.procedure {
             Procedure::Null => t.call(out, xid, &NullArgs {}),
             Procedure::Getattr => {
-                let object = self.object(op);
+                let object = narrow(self.object(op));
                 t.call(out, xid, &GetattrArgs { object })
             }
             Procedure::Setattr => t.call(out, xid, &self.setattr_args(op)),
             Procedure::Access => {
-                let (object, access) = (self.object(op), ALL_RIGHTS);
+                let (object, access) = (narrow(self.object(op)), ALL_RIGHTS);
                 t.call(out, xid, &AccessArgs { object, access })
             }
             Procedure::Readlink => {
-                let symlink = self.object(op);
+                let symlink = narrow(self.object(op));
                 t.call(out, xid, &ReadlinkArgs { symlink })
             }
             Procedure::Fsstat => {
-                let fsroot = self.root(op);
+                let fsroot = narrow(self.root(op));
                 t.call(out, xid, &FsstatArgs { fsroot })
             }
             Procedure::Fsinfo => {
-                let fsroot = self.root(op);
+                let fsroot = narrow(self.root(op));
                 t.call(out, xid, &FsinfoArgs { fsroot })
             }
             Procedure::Pathconf => {
-                let object = self.root(op);
+                let object = narrow(self.root(op));
                 t.call(out, xid, &PathconfArgs { object })
             }
             Procedure::Read => self.encode_read(call, op, out),
@@ -160,7 +163,7 @@ impl Core {
             Procedure::Link => {
                 let place = self.place(op);
                 let args = LinkArgs {
-                    file: self.object(op),
+                    file: narrow(self.object(op)),
                     link: place.args(),
                 };
                 t.call(out, xid, &args)
@@ -180,7 +183,7 @@ impl Core {
             None => Sattr3::mode(DIR_MODE),
         };
         SetattrArgs {
-            object: self.object(op),
+            object: narrow(self.object(op)),
             new_attributes,
             guard: None,
         }
@@ -205,9 +208,9 @@ impl Core {
             Procedure::Fsstat => verdict(&FsstatRes::decode(d)?),
             Procedure::Fsinfo => verdict(&FsinfoRes::decode(d)?),
             Procedure::Pathconf => verdict(&PathconfRes::decode(d)?),
-            Procedure::Lookup => self.found(slot, LookupRes::decode(d)?),
+            Procedure::Lookup => self.found(slot, looked_up(LookupRes::decode(d)?)),
             Procedure::Create | Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
-                self.made(slot, CreateRes::decode(d)?)
+                self.made(slot, created(CreateRes::decode(d)?))
             }
             Procedure::Remove | Procedure::Rmdir => {
                 let verdict = verdict(&RemoveRes::decode(d)?);
@@ -230,8 +233,24 @@ impl Core {
     }
 }
 
+/// The handle of a LOOKUP.
+fn looked_up(results: LookupRes<'_>) -> Result<FileHandle4<'_>, Nfsstat3> {
+    match results {
+        Ok(ok) => Ok(wide(ok.object)),
+        Err(failed) => Err(failed.status),
+    }
+}
+
+/// The handle of a CREATE, MKDIR, SYMLINK or MKNOD.
+fn created(results: CreateRes<'_>) -> Result<Option<FileHandle4<'_>>, Nfsstat3> {
+    match results {
+        Ok(ok) => Ok(ok.obj.map(wide)),
+        Err(failed) => Err(failed.status),
+    }
+}
+
 /// The size that SETATTR sets, if it sets one.
-fn new_size(op: &LogicalOp) -> Option<u64> {
+pub(crate) fn new_size(op: &LogicalOp) -> Option<u64> {
     if let Action::Setattr { size, .. } = op.action {
         return size;
     }
@@ -239,7 +258,7 @@ fn new_size(op: &LogicalOp) -> Option<u64> {
 }
 
 /// CREATE of INIT truncates an existing file, that of the mix creates a new one.
-fn fills(op: &LogicalOp) -> bool {
+pub(crate) fn fills(op: &LogicalOp) -> bool {
     matches!(op.action, Action::Fill { .. })
 }
 

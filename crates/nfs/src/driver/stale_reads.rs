@@ -12,6 +12,7 @@ use super::counters::Tally;
 use super::ops::PendingMismatch;
 use super::ranges::RangeList;
 use super::reply::CallOutcome;
+use super::variant::Variant;
 use filermark_engine::driver::{Action, Status};
 use filermark_onc::nfs3::Verf;
 
@@ -24,7 +25,7 @@ enum StaleReadReason {
     Unless(Verf),
 }
 
-impl Core {
+impl<V: Variant> Core<V> {
     /// Judges a read that returned other data than expected, or an early end of file: an
     /// error, excused, or to be decided by the verifier when all of it has been answered.
     pub(super) fn judge_mismatch(&mut self, op: u32, span: Span, status: Status) -> CallOutcome {

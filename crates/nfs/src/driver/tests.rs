@@ -23,18 +23,18 @@ use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
-use filermark_onc::nfs3::Fh;
+use filermark_onc::nfs4::Fh4;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 type Shard = sockets::Shard<Core>;
 
 /// Transfer size that is used with the fake server.
-const SIZE: u32 = 4096;
+pub(super) const SIZE: u32 = 4096;
 /// A file that the tests read and write.
-const FILE: ObjectId = ObjectId(1);
+pub(super) const FILE: ObjectId = ObjectId(1);
 
-fn plan() -> NfsPlan {
+pub(super) fn plan() -> NfsPlan {
     NfsPlan {
         gids: vec![1, 2],
         machine_name: "client".to_owned(),
@@ -48,14 +48,14 @@ fn plan() -> NfsPlan {
     }
 }
 
-fn mount() -> MountPoint {
+pub(super) fn mount() -> MountPoint {
     MountPoint {
         host: "127.0.0.1".to_owned(),
         path: "/export".to_owned(),
     }
 }
 
-fn setup(procs: u32, checking: VerifyLevel) -> ShardSetup {
+pub(super) fn setup(procs: u32, checking: VerifyLevel) -> ShardSetup {
     let proc = |number| ProcSetup {
         number,
         mount: mount(),
@@ -75,14 +75,14 @@ fn setup(procs: u32, checking: VerifyLevel) -> ShardSetup {
     }
 }
 
-fn name(kind: NameKind, number: u32) -> Name {
+pub(super) fn name(kind: NameKind, number: u32) -> Name {
     Name::new(kind, number)
 }
 
-fn file_system() -> FileSystem {
+pub(super) fn file_system() -> FileSystem {
     FileSystem {
-        root: Fh::new(b"root").expect("short"),
-        run_dir: Fh::new(b"run dir").expect("short"),
+        root: Fh4::new(b"root").expect("short"),
+        run_dir: Fh4::new(b"run dir").expect("short"),
         rsize: SIZE,
         wsize: SIZE,
         readdir_bytes: 8192,
@@ -198,7 +198,7 @@ fn getattr() -> Action {
     Action::Getattr { object: FILE }
 }
 
-fn read(offset: u64, length: u32) -> Action {
+pub(super) fn read(offset: u64, length: u32) -> Action {
     Action::Read {
         object: FILE,
         file: 7,
@@ -207,7 +207,7 @@ fn read(offset: u64, length: u32) -> Action {
     }
 }
 
-fn write(offset: u64, length: u32) -> Action {
+pub(super) fn write(offset: u64, length: u32) -> Action {
     Action::Write {
         object: FILE,
         file: 7,

@@ -11,6 +11,7 @@ use super::counters::Tally;
 use super::ranges::ByteSpan;
 use super::reply::CallOutcome;
 use super::status::{NO_HANDLE, VERIFIER_KEEPS_CHANGING};
+use super::variant::Variant;
 use filermark_engine::driver::{Action, Status};
 use filermark_onc::nfs3::*;
 
@@ -26,27 +27,24 @@ pub(super) struct Transfer {
     procedure: Procedure,
     window: u32,
     size_max: u32,
-    start: u64,
 }
 
-impl Core {
+impl<V: Variant> Core<V> {
     /// How an operation moves data; `None` if it moves none.
     pub(super) fn transfer(&self, op: u32) -> Option<Transfer> {
         let settings = &self.settings;
         let op = self.ops.get(op);
         let file_system = self.file_system(op.proc);
         Some(match op.action {
-            Action::Read { offset, .. } => Transfer {
+            Action::Read { .. } => Transfer {
                 procedure: Procedure::Read,
                 window: settings.reads_max,
                 size_max: file_system.rsize,
-                start: offset,
             },
-            Action::Write { offset, .. } => Transfer {
+            Action::Write { .. } => Transfer {
                 procedure: Procedure::Write,
                 window: settings.writes_max,
                 size_max: file_system.wsize,
-                start: offset,
             },
             // COMMIT: lost data is sent again.
             Action::Fill { .. } | Action::Commit { .. } => Transfer {
@@ -56,7 +54,6 @@ impl Core {
                     false => FILL_WINDOW,
                 },
                 size_max: file_system.wsize,
-                start: 0,
             },
             Action::Null
             | Action::Getattr { .. }
@@ -89,13 +86,6 @@ impl Core {
         let Some(transfer) = self.transfer(op) else {
             return self.ops.get_mut(op).fail(Status::Refused(NO_HANDLE));
         };
-        let logical = self.ops.get(op);
-        let is_empty =
-            logical.end == transfer.start && !matches!(logical.action, Action::Fill { .. });
-        if is_empty && logical.outstanding == 0 && logical.outcome.physical == 0 {
-            let offset = transfer.start;
-            return self.call(op, transfer.procedure, Span { offset, length: 0 });
-        }
         self.fill_window(op, transfer);
         let logical = self.ops.get_mut(op);
         if logical.outstanding > 0 || logical.next < logical.end {
@@ -134,7 +124,7 @@ impl Core {
             }
             let span = Span {
                 offset: logical.next,
-                length: left.min(u64::from(transfer.size_max)) as u32,
+                length: left.min(u64::from(transfer.size_max.max(1))) as u32,
             };
             logical.next += u64::from(span.length);
             if logical.rewrite {

@@ -3,8 +3,9 @@
 use crate::client::ClientError;
 use crate::version2;
 use filermark_engine::driver::DriverError;
-use filermark_model::plan::NfsPlan;
+use filermark_model::plan::{NfsPlan, NfsVersion};
 use filermark_onc::nfs3::Nfsstat3;
+use filermark_onc::nfs4::Nfsstat4;
 use filermark_onc::rpc::{AcceptStat, AuthStat, RejectStat, RpcRefusal};
 use std::fmt;
 use std::net::SocketAddr;
@@ -74,6 +75,7 @@ fn reason(address: SocketAddr, error: &ClientError) -> String {
     let text = error.to_string();
     let own = [
         format!("cannot connect to {address}: "),
+        format!("{address} gave no session: "),
         format!("{address} "),
     ];
     match own
@@ -134,6 +136,8 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
             }
         }
         ClientError::Refused { refusal, .. } => refusal_advice(service, refusal),
+        // The refusal has it.
+        ClientError::NoSession { .. } => "",
     }
 }
 
@@ -169,11 +173,28 @@ pub(crate) fn refused(
     plan: &NfsPlan,
 ) -> DriverError {
     let status_text = version2::status_text(plan.version, status);
+    let advice = match plan.version {
+        NfsVersion::V41 => nfs4_advice(Nfsstat4::from_u32(status.to_u32())),
+        _ => None,
+    };
     DriverError {
         place: place.to_string(),
         step: step.into(),
         reason: format!("the server answered {status_text}"),
-        advice: status_advice(status, (plan.uid, plan.gid)),
+        advice: advice.map_or_else(
+            || status_advice(status, (plan.uid, plan.gid)),
+            str::to_owned,
+        ),
+    }
+}
+
+/// Advice for a status that version 3 does not have.
+fn nfs4_advice(status: Nfsstat4) -> Option<&'static str> {
+    let is_known_in_v3 = !matches!(Nfsstat3::from_u32(status.to_u32()), Nfsstat3::Unknown(_));
+    match status {
+        _ if is_known_in_v3 => None,
+        Nfsstat4::Wrongsec => Some("Filermark uses AUTH_SYS: export the path with sec=sys"),
+        other => Some(other.advice()),
     }
 }
 

@@ -56,19 +56,30 @@ pub(crate) fn ask(
     program: Program,
     options: RpcOptions,
 ) -> Result<(), ClientError> {
-    // NULL is procedure 0 of every version of every program.
-    let mut rpc = RpcClient::new(address, program, AuthBody::NONE, options);
-    match rpc.call(&NullArgs {}) {
+    match null(address, program, options) {
         Err(ClientError::Refused { .. }) | Ok(()) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a program has this version: its NULL call is executed.
+pub(super) fn has_version(address: SocketAddr, program: Program, options: RpcOptions) -> bool {
+    null(address, program, options).is_ok()
+}
+
+fn null(address: SocketAddr, program: Program, options: RpcOptions) -> Result<(), ClientError> {
+    // NULL is procedure 0 of every version of every program.
+    let mut rpc = RpcClient::new(address, program, AuthBody::NONE, options);
+    rpc.call(&NullArgs {})
 }
 
 impl Target {
     /// What carries the calls, for the record.
     pub(super) fn transport_facts(&self, facts: &mut Vec<(&'static str, String)>) {
         facts.push(("transport", self.transport.name().to_owned()));
-        facts.push(("mount transport", self.mount_transport.name().to_owned()));
+        if self.session.is_none() {
+            facts.push(("mount transport", self.mount_transport.name().to_owned()));
+        }
         if let Some(mtu) = self.mtu {
             facts.push(("mtu", mtu.to_string()));
         }

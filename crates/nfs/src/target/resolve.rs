@@ -3,10 +3,11 @@
 use super::advice::{Service, explain, refused};
 use super::datagrams::{ask, block_limit, mtu_to};
 use super::negotiate::negotiate;
+use super::resolve4;
 use super::{Target, credential, mount_options, nfs_options};
 use crate::client::{
-    Export, FileClient, MountClient, Mounted, PortLookup, Program, Reply, find_port, mount_program,
-    nfs_program,
+    AnyFh, Export, FileClient, MountClient, Mounted, PortLookup, Program, Reply, find_port,
+    mount_program, nfs_program, widen,
 };
 use filermark_engine::driver::DriverError;
 use filermark_engine::interrupt_guard;
@@ -21,19 +22,20 @@ use std::time::Duration;
 const ADDRESSES_MAX: usize = 4;
 
 /// Why one address did not do, and whether another of the same host may.
-struct Failure {
+pub(super) struct Failure {
     error: DriverError,
     is_final: bool,
 }
 
 impl Failure {
-    fn here(error: DriverError) -> Self {
+    pub(super) fn here(error: DriverError) -> Self {
         Self {
             error,
             is_final: false,
         }
     }
-    fn everywhere(error: DriverError) -> Self {
+
+    pub(super) fn everywhere(error: DriverError) -> Self {
         Self {
             error,
             is_final: true,
@@ -107,6 +109,9 @@ impl Target {
 }
 
 fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, Failure> {
+    if plan.version.has_sessions() {
+        return resolve4::resolve_at(mount, plan, ip);
+    }
     let nfs = (nfs_program(plan.version), plan.nfs_port, "NFS_PORT");
     let nfs_port = port_of(mount, plan, ip, nfs)?;
     let nfs_address = SocketAddr::new(ip, nfs_port);
@@ -116,8 +121,9 @@ fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, 
         is_there(mount, plan, nfs_address)?;
     }
     let mut nfs = FileClient::new(plan.version, nfs_address, cred, options);
-    let info = fsinfo(mount, plan, &mut nfs, &mounted)?;
-    let (pathconf, fsstat) = optional_facts(plan, &mut nfs, &mounted);
+    let root = widen(&mounted.root);
+    let info = fsinfo(mount, plan, &mut nfs, &root)?;
+    let (pathconf, fsstat) = optional_facts(plan, &mut nfs, &root);
     let block = block_limit(plan);
     Ok(Target {
         mount: mount.clone(),
@@ -126,7 +132,7 @@ fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, 
         transport: plan.transport,
         mount_transport,
         mtu: mtu_to(nfs_address, plan),
-        root: mounted.root,
+        root,
         root_attributes: info.obj_attributes,
         auth_flavors: mounted.auth_flavors,
         rsize: negotiate(info.rtpref, info.rtmax, info.rtmult, block),
@@ -134,6 +140,7 @@ fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, 
         fsinfo: info,
         pathconf,
         fsstat,
+        session: None,
     })
 }
 
@@ -265,7 +272,7 @@ fn port_of(
 }
 
 fn not_registered(plan: &NfsPlan, parameter: &str) -> String {
-    let version = plan.version.number();
+    let version = plan.version.name();
     match plan.transport {
         Transport::Tcp => {
             format!("start the NFS server with NFSv{version} over TCP, or set {parameter}")
@@ -369,10 +376,10 @@ fn fsinfo(
     mount: &MountPoint,
     plan: &NfsPlan,
     nfs: &mut FileClient,
-    mounted: &Mounted,
+    root: &AnyFh,
 ) -> Result<FsinfoOk, Failure> {
     let address = nfs.rpc().address();
-    let reply = JukeboxRetries::of(plan).call(|| nfs.fsinfo(&mounted.root));
+    let reply = JukeboxRetries::of(plan).call(|| nfs.fsinfo(root));
     match reply {
         Ok(Ok(info)) => Ok(info),
         Ok(Err(failed)) => Err(Failure::everywhere(refused(
@@ -395,11 +402,11 @@ fn fsinfo(
 fn optional_facts(
     plan: &NfsPlan,
     nfs: &mut FileClient,
-    mounted: &Mounted,
+    root: &AnyFh,
 ) -> (Option<PathconfOk>, Option<FsstatOk>) {
     let patience = JukeboxRetries::of(plan);
-    let pathconf = patience.call(|| nfs.pathconf(&mounted.root));
-    let fsstat = patience.call(|| nfs.fsstat(&mounted.root));
+    let pathconf = patience.call(|| nfs.pathconf(root));
+    let fsstat = patience.call(|| nfs.fsstat(root));
     let told = |name, error: &dyn std::fmt::Display| {
         tracing::debug!(target: "filermark_nfs::mount", %error, "{name} failed");
     };

@@ -3,7 +3,7 @@
 
 use super::dir_cleaner::DirCleaner;
 use super::text::no_answer;
-use crate::client::ClientError;
+use crate::client::{ClientError, narrow};
 use crate::target::{JukeboxRetries, Target};
 use filermark_driver_kit::checks::{self, Check, Outcome, Stop, Suite, same};
 use filermark_driver_kit::validation::CheckResult;
@@ -95,7 +95,7 @@ impl<'a, V: Version> Bench<'a, V> {
             plan,
             target,
             nfs: V::client(target, plan),
-            dir: target.root,
+            dir: narrow(&target.root),
             jukebox: JukeboxRetries::of(plan),
             notes: Vec::new(),
             dir_cleaner: DirCleaner::new(plan, target, run_dir),

@@ -2,7 +2,7 @@
 //! connection, so that it does not depend on the state of the check's connection.
 
 use super::text::{is_dot, no_answer};
-use crate::client::{FileClient, Removal, Reply};
+use crate::client::{AnyFh, FileClient, FileReply, Removal, narrow, widen};
 use crate::target::{JukeboxRetries, Target};
 use crate::version2::status_text;
 use filermark_driver_kit::checks::Stop;
@@ -17,7 +17,7 @@ pub(super) struct DirCleaner<'a> {
     jukebox: JukeboxRetries,
     /// Size of a directory's parts, in bytes.
     dir_bytes: u32,
-    run_dir: Fh,
+    run_dir: AnyFh,
 }
 
 impl<'a> DirCleaner<'a> {
@@ -27,7 +27,7 @@ impl<'a> DirCleaner<'a> {
             files: target.file_client(plan),
             jukebox: JukeboxRetries::of(plan),
             dir_bytes: target.dir_bytes(),
-            run_dir,
+            run_dir: widen(&run_dir),
         }
     }
 
@@ -42,11 +42,11 @@ impl<'a> DirCleaner<'a> {
             let mode = Sattr3::mode(0o755);
             match self.ask(what, |nfs| nfs.mkdir(&parent, name.as_bytes(), mode))? {
                 Ok(made) => {
-                    let dir = match made.obj {
+                    let dir = match made.object {
                         Some(dir) => dir,
                         None => self.find(&parent, name.as_bytes())?,
                     };
-                    return Ok((name, dir));
+                    return Ok((name, narrow(&dir)));
                 }
                 Err(Nfsstat3::Exist) => {}
                 Err(status) => return Err(self.failed(what, status)),
@@ -61,7 +61,7 @@ impl<'a> DirCleaner<'a> {
     /// Removes the directory of a check with its contents. The release of the claim also
     /// reports what cannot be removed.
     pub(super) fn leave(&mut self, name: &NameText, dir: &Fh) -> Result<(), Stop> {
-        self.clear(dir, 0)?;
+        self.clear(&widen(dir), 0)?;
         let parent = self.run_dir;
         self.done("RMDIR of the check's own directory", |nfs| {
             nfs.remove(Removal::Dir, &parent, name.as_bytes())
@@ -69,7 +69,7 @@ impl<'a> DirCleaner<'a> {
         .map(drop)
     }
 
-    fn clear(&mut self, dir: &Fh, depth: usize) -> Result<(), Stop> {
+    fn clear(&mut self, dir: &AnyFh, depth: usize) -> Result<(), Stop> {
         const DEPTH_MAX: usize = 8;
         const ROUNDS_MAX: usize = 64;
         for _ in 0..ROUNDS_MAX {
@@ -92,7 +92,7 @@ impl<'a> DirCleaner<'a> {
     }
 
     /// The names in a directory except "." and "..".
-    fn list(&mut self, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop> {
+    fn list(&mut self, dir: &AnyFh) -> Result<Vec<Vec<u8>>, Stop> {
         let count = self.dir_bytes;
         let mut all = Vec::new();
         let mut from = (0, Verf::default());
@@ -111,7 +111,7 @@ impl<'a> DirCleaner<'a> {
         }
     }
 
-    fn find(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+    fn find(&mut self, dir: &AnyFh, name: &[u8]) -> Result<AnyFh, Stop> {
         Ok(self.done("LOOKUP", |nfs| nfs.lookup(dir, name))?.object)
     }
 
@@ -120,10 +120,10 @@ impl<'a> DirCleaner<'a> {
         Stop::fail(format!("{what}: {}", text(Nfsstat3::Ok)), text(status))
     }
 
-    fn ask<O, F>(
+    fn ask<O>(
         &mut self,
         what: &str,
-        mut call: impl FnMut(&mut FileClient) -> Reply<O, F>,
+        mut call: impl FnMut(&mut FileClient) -> FileReply<O>,
     ) -> Result<Result<O, Nfsstat3>, Stop> {
         let files = &mut self.files;
         match self.jukebox.call(|| call(files)) {
@@ -132,10 +132,10 @@ impl<'a> DirCleaner<'a> {
         }
     }
 
-    fn done<O, F>(
+    fn done<O>(
         &mut self,
         what: &str,
-        call: impl FnMut(&mut FileClient) -> Reply<O, F>,
+        call: impl FnMut(&mut FileClient) -> FileReply<O>,
     ) -> Result<O, Stop> {
         let answer = self.ask(what, call)?;
         answer.map_err(|status| self.failed(what, status))

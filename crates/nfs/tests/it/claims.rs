@@ -11,7 +11,7 @@ use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::name::{MARKER, Name, NameKind};
 use filermark_model::plan::NfsPlan;
 use filermark_nfs::claim::MountedExport;
-use filermark_nfs::client::Nfs3Client;
+use filermark_nfs::client::{Nfs3Client, narrow};
 use filermark_nfs::driver::NfsDriver;
 use filermark_nfs::target::Target;
 use filermark_onc::nfs3::{Createhow3, Fh, Procedure, Sattr3, StableHow};
@@ -32,7 +32,8 @@ fn claim_at(
     claim: &Claim,
 ) -> Result<(ClaimReport, Fh), DriverError> {
     let mut export = MountedExport::at(plan, target.clone());
-    claim_in(&mut export, claim, false, &SystemWatch)
+    let (report, dir) = claim_in(&mut export, claim, false, &SystemWatch)?;
+    Ok((report, narrow(&dir)))
 }
 
 fn release_at(
@@ -125,7 +126,7 @@ fn name(kind: NameKind, number: u32) -> Vec<u8> {
 #[test]
 fn a_directory_is_made_marked_and_removed() {
     let mut place = TestExport::new(ServerOptions::default());
-    let root = place.target.root;
+    let root = place.target.root3();
     let (report, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
     assert_eq!((report.removed_count, report.not_ours.len()), (0, 0));
     assert_eq!(report.transfer_bytes, (1 << 20, 1 << 20));
@@ -170,7 +171,7 @@ fn what_an_earlier_run_left_is_removed() {
     let report =
         release_at(&place.plan, &place.target, &later, ReleaseScope::All).expect("released");
     assert_eq!((report.removed_count, report.not_ours), (7, vec![]));
-    let root = place.target.root;
+    let root = place.target.root3();
     assert_eq!(place.find(&root, b"filermark.test"), None);
 }
 
@@ -191,7 +192,7 @@ fn a_connection_that_breaks_does_not_matter() {
         release_at(&place.plan, &place.target, &claim(), ReleaseScope::All).expect("released");
     // A removal whose answer was lost is not counted.
     assert!(report.removed_count <= left && report.removed_count > 100);
-    let root = place.target.root;
+    let root = place.target.root3();
     assert_eq!(place.find(&root, b"filermark.test"), None);
 }
 
@@ -229,7 +230,7 @@ fn clients_of_one_run_meet_in_one_directory() {
     place.leftovers(&dir, 5);
     let (report, _) = claim_at(&place.plan, &place.target, &claim()).expect("joined");
     assert_eq!(report.removed_count, 0);
-    let root = place.target.root;
+    let root = place.target.root3();
     let leave =
         |place: &TestExport| release_at(&place.plan, &place.target, &claim(), ReleaseScope::Rest);
     leave(&place).expect("left");
@@ -286,7 +287,7 @@ fn foreign_names_are_left_and_reported() {
 #[test]
 fn a_directory_without_our_marker_is_refused_unless_empty() {
     let mut place = TestExport::new(ServerOptions::default());
-    let root = place.target.root;
+    let root = place.target.root3();
     let dir = place.mkdir(&root, b"filermark.test");
     place.file(&dir, b"f0000000001", b"looks like ours");
     let error = claim_at(&place.plan, &place.target, &claim()).expect_err("not ours");
@@ -320,7 +321,7 @@ fn a_directory_without_our_marker_is_refused_unless_empty() {
 #[test]
 fn what_is_in_the_way_or_out_of_place_is_refused() {
     let mut place = TestExport::new(ServerOptions::default());
-    let root = place.target.root;
+    let root = place.target.root3();
     place.file(&root, b"filermark.test", b"a file");
     let error = claim_at(&place.plan, &place.target, &claim()).expect_err("a file");
     assert!(error.to_string().contains("not a directory"), "{error}");

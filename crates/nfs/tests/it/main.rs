@@ -1,12 +1,15 @@
-//! The NFSv3 client against the embedded server and against worse ones.
+//! The NFS client against the embedded server and against worse ones.
 
 mod check_list;
 mod claims;
+mod fake4;
 mod flavors;
 mod lies;
 mod proxy;
 mod real;
+mod real4;
 mod sentences;
 mod support;
 mod validation;
 mod validation2;
+mod version4;

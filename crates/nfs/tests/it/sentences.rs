@@ -469,6 +469,6 @@ fn a_full_disk_leaves_nothing_behind() {
     let target = Target::resolve(&mount(), &plan).expect("resolved");
     let found = target
         .nfs_client(&plan)
-        .lookup(&target.root, b"filermark.test");
+        .lookup(&target.root3(), b"filermark.test");
     assert!(found.expect("an answer").is_err(), "the directory stays");
 }

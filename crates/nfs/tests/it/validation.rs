@@ -8,6 +8,7 @@ use filermark_driver_kit::run_dirs::claim_in;
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::NfsVersion;
 use filermark_nfs::claim::MountedExport;
+use filermark_nfs::client::narrow;
 use filermark_nfs::validate::{Level, Report, Verdict, checks, validate};
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::{self, Decode, Encode};
@@ -77,7 +78,7 @@ fn leftovers_of_a_killed_validation_do_not_matter() {
     let claimed = claim_in(&mut export, &claim(), false, &SystemWatch);
     let (_, dir) = claimed.expect("claimed");
     let mut nfs = export.target.nfs_client(&plan);
-    let made = nfs.mkdir(&dir, b"m000002", Sattr3::mode(0o755));
+    let made = nfs.mkdir(&narrow(&dir), b"m000002", Sattr3::mode(0o755));
     let below = made
         .expect("an answer")
         .expect("made")

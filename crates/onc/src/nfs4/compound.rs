@@ -113,13 +113,18 @@ impl<'o, O: OperationSet> CompoundWriter<'o, O> {
         self.append(O::of_args(args), args)
     }
 
+    /// Appends an operation whose arguments `write` appends: for data that is made in place.
     #[inline]
-    fn append(&mut self, operation: O, args: &impl Encode) -> &mut Self {
-        let mut e = Encoder::new(self.out);
-        e.u32(operation.to_u32());
-        args.encode(&mut e);
+    pub fn with(&mut self, operation: O, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
+        Encoder::new(self.out).u32(operation.to_u32());
+        write(self.out);
         self.count += 1;
         self
+    }
+
+    #[inline]
+    fn append(&mut self, operation: O, args: &impl Encode) -> &mut Self {
+        self.with(operation, |out| args.encode(&mut Encoder::new(out)))
     }
 
     /// Ends the row: writes how many operations it has, and returns that.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Settings of the NFS driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NfsPlan {
-    /// The version that it speaks; follows from the benchmark.
+    /// The version that it speaks; follows from the benchmark, and NFS_VERSION=4.1 makes 4.1 of 3.
     #[serde(default)]
     pub version: NfsVersion,
     /// What carries its calls (TCP).
@@ -65,6 +65,17 @@ pub struct NfsPlan {
     pub jukebox_delay_ms: u32,
     /// How often an operation waits for NFS3ERR_JUKEBOX before it fails.
     pub jukebox_retries: u32,
+}
+
+impl NfsPlan {
+    /// Where the NFS program of version 4.1 listens, which no portmapper needs to know: NFS_PORT or 2049
+    /// (RFC 8881 section 2.9.3).
+    pub const fn port_without_portmapper(&self) -> u16 {
+        match self.nfs_port {
+            Some(port) => port,
+            None => driver::NFS_PORT,
+        }
+    }
 }
 
 /// The portmapper's port (RFC 1833, section 2).
@@ -143,6 +154,7 @@ impl NfsPlan {
     fn own_port(&self) -> Option<u16> {
         match self.nfs_port {
             Some(port) => Some(port).filter(|port| *port != driver::NFS_PORT),
+            None if self.version.has_sessions() => None,
             None => Some(self.portmap_port).filter(|port| *port != PORTMAP_PORT),
         }
     }

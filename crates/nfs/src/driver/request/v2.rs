@@ -4,11 +4,13 @@
 
 use super::super::calls::Call;
 use super::super::core::Core;
-use super::super::encode::{DIR_MODE, FILE_MODE, NameTarget, symlink_text};
+use super::super::encode::{DIR_MODE, FILE_MODE, NameTarget, narrow, symlink_text};
 use super::super::ops::LogicalOp;
 use super::super::reply::{CallOutcome, verdict};
-use super::{fills, in_version2, new_size};
+use super::{created, fills, in_version2, looked_up, new_size};
 use crate::version2::{self, wire};
+use filermark_engine::driver::Action;
+use filermark_model::NfsOp;
 use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Nfsstat3;
 use filermark_onc::xdr::{Decode, DecodeError, Decoder, Encoder};
@@ -16,7 +18,7 @@ use filermark_onc::xdr::{Decode, DecodeError, Decoder, Encoder};
 impl NameTarget<'_> {
     fn args_v2(&self) -> Diropargs<'_> {
         Diropargs {
-            dir: wire(self.dir),
+            dir: wire(narrow(self.dir)),
             name: self.text.as_bytes(),
         }
     }
@@ -39,7 +41,7 @@ impl Core {
         let (t, xid) = (&self.template, call.xid);
         match in_version2(call.procedure) {
             Some(Procedure::Getattr) => {
-                let file = wire(self.object(op));
+                let file = wire(narrow(self.object(op)));
                 t.call(out, xid, &GetattrArgs { file })
             }
             Some(Procedure::Setattr) => {
@@ -47,16 +49,16 @@ impl Core {
                     Some(size) => Sattr::size(word(size)),
                     None => Sattr::mode(DIR_MODE),
                 };
-                let file = wire(self.object(op));
+                let file = wire(narrow(self.object(op)));
                 t.call(out, xid, &SetattrArgs { file, attributes })
             }
             Some(Procedure::Readlink) => {
-                let file = wire(self.object(op));
+                let file = wire(narrow(self.object(op)));
                 t.call(out, xid, &ReadlinkArgs { file })
             }
             Some(Procedure::Read) => {
                 let args = ReadArgs {
-                    file: wire(self.object(op)),
+                    file: wire(narrow(self.object(op))),
                     offset: word(call.offset),
                     count: call.length,
                     totalcount: 0,
@@ -65,14 +67,14 @@ impl Core {
             }
             Some(Procedure::Readdir) => {
                 let args = ReaddirArgs {
-                    dir: wire(self.object(op)),
+                    dir: wire(narrow(self.object(op))),
                     cookie: word(call.offset),
                     count: self.file_system(op.proc).readdir_bytes,
                 };
                 t.call(out, xid, &args)
             }
             Some(Procedure::Statfs) => {
-                let file = wire(self.root(op));
+                let file = wire(narrow(self.root(op)));
                 t.call(out, xid, &StatfsArgs { file })
             }
             Some(Procedure::Create) => {
@@ -134,7 +136,7 @@ impl Core {
                 let place = self.place(op);
                 let what = place.args_v2();
                 let args = LinkArgs {
-                    from: wire(self.object(op)),
+                    from: wire(narrow(self.object(op))),
                     to: what,
                 };
                 t.call(out, xid, &args)
@@ -160,7 +162,7 @@ impl Core {
             .template
             .begin(out, call.xid, Procedure::Write.to_u32());
         let mut e = Encoder::new(out);
-        e.put(&wire(file));
+        e.put(&wire(narrow(file)));
         e.u32(0);
         e.u32(word(call.offset));
         e.u32(0);
@@ -184,11 +186,15 @@ impl Core {
             Some(Procedure::Setattr) => verdict(&version2::setattr(AttrstatRes::decode(d)?)),
             Some(Procedure::Readlink) => verdict(&version2::readlink(ReadlinkRes::decode(d)?)),
             Some(Procedure::Statfs) => verdict(&version2::statfs(StatfsRes::decode(d)?)),
-            Some(Procedure::Lookup) => self.found(slot, version2::lookup(DiropRes::decode(d)?)),
-            Some(Procedure::Create | Procedure::Mkdir) => {
-                self.made(slot, version2::create(DiropRes::decode(d)?))
+            Some(Procedure::Lookup) => {
+                self.found(slot, looked_up(version2::lookup(DiropRes::decode(d)?)))
             }
-            Some(Procedure::Symlink) => self.made(slot, version2::symlink(StatRes::decode(d)?)),
+            Some(Procedure::Create | Procedure::Mkdir) => {
+                self.made(slot, created(version2::create(DiropRes::decode(d)?)))
+            }
+            Some(Procedure::Symlink) => {
+                self.made(slot, created(version2::symlink(StatRes::decode(d)?)))
+            }
             Some(Procedure::Remove | Procedure::Rmdir) => {
                 let verdict = verdict(&version2::remove(StatRes::decode(d)?));
                 self.accept_replay(slot, verdict, Nfsstat3::Noent)
@@ -213,4 +219,22 @@ impl Core {
             }
         })
     }
+}
+
+/// Whether version 2 has a procedure for it and files of that size.
+pub(in crate::driver) const fn is_in_v2(op: NfsOp, action: Action) -> bool {
+    let end = if let Action::Read { offset, length, .. } | Action::Write { offset, length, .. } =
+        action
+    {
+        offset.saturating_add(length as u64)
+    } else if let Action::Fill { size, .. }
+    | Action::Setattr {
+        size: Some(size), ..
+    } = action
+    {
+        size
+    } else {
+        0
+    };
+    in_version2(super::first_call(op)).is_some() && end <= FILE_BYTES_MAX
 }

@@ -1,7 +1,7 @@
 //! MOUNT version 1.
 
 use super::ops::{Bench, Check, Outcome, about_mount};
-use crate::client::{ClientError, RpcClient, mount_program};
+use crate::client::{ClientError, RpcClient, mount_program, narrow};
 use crate::target::{credential, mount_options};
 use crate::validate::text::{no_answer, shown};
 use crate::validate::wire::refused_by_rpc;
@@ -63,7 +63,7 @@ fn mnt_own(b: &Bench<'_>, rpc: &mut RpcClient) -> Result<Fh, Stop> {
 }
 
 fn root(b: &mut Bench<'_>) -> Outcome {
-    let ours = b.target.root;
+    let ours = narrow(&b.target.root);
     let again = mnt_own(b, &mut connection(b))?;
     let (wanted, is) = (b.attributes(&ours)?, b.attributes(&again)?);
     b.equal(

@@ -1,7 +1,7 @@
 //! WRITE.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::client::NFS_V2;
+use crate::client::{NFS_V2, widen};
 use crate::validate::bench::Refusal;
 use crate::validate::both::write::{hole, overwrite};
 use crate::validate::text::no_answer;
@@ -32,7 +32,7 @@ fn seen(b: &mut Bench<'_>) -> Outcome {
     for round in 0..4 {
         let data = pattern(5000 + round * 1000, 11 + round as u64);
         b.put(&file, 0, &data)?;
-        let read = other.read(&file, 0, data.len() as u32);
+        let read = other.read(&widen(&file), 0, data.len() as u32);
         let read = read.map_err(|error| no_answer("READ on another connection", &error))?;
         let read = read.map_err(|failed| {
             let status = Nfsstat::from_u32(failed.status.to_u32());

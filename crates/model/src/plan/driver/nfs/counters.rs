@@ -67,8 +67,67 @@ counters! {
             "Listings restarted because the cookie was stale.",
         )
         .notes("listings restarted because the server's cookie was stale");
-        JukeboxWaits = c("jukebox_waits", "Waits after NFS3ERR_JUKEBOX.")
-            .notes("times the server asked to try later (NFS3ERR_JUKEBOX)");
+        JukeboxWaits = c(
+            "jukebox_waits",
+            "Waits after NFS3ERR_JUKEBOX; NFSv4.1: after NFS4ERR_DELAY.",
+        )
+        .notes("times the server asked to try later (NFS3ERR_JUKEBOX, NFSv4.1: NFS4ERR_DELAY)");
+        GraceWaits = c(
+            "grace_waits",
+            "NFSv4.1: waits for the end of the server's grace period (NFS4ERR_GRACE).",
+        )
+        .warns("waits for the end of the server's grace period: it has restarted");
+        SlotWaits = c(
+            "slot_waits",
+            "NFSv4.1: calls that waited until a slot of their session was free.",
+        )
+        .notes("calls waited for a slot of their session; these waits are not in the service time of NFSv4.1, so compare response times and see slot_wait_us");
+        SlotWaitTime = c(
+            "slot_wait_us",
+            "NFSv4.1: the time of these waits together, in microseconds. Waits of an operation's first call are before its service time.",
+        );
+        BoundSessions = c(
+            "bound_sessions",
+            "NFSv4.1: sessions that went on with another connection (BIND_CONN_TO_SESSION).",
+        );
+        LostSessions = c(
+            "lost_sessions",
+            "NFSv4.1: sessions that the server had lost, or that could not be used any more; others were created.",
+        )
+        .warns("sessions were lost and created again");
+        LostClients = c(
+            "lost_clients",
+            "NFSv4.1: client IDs that the server had lost with all opens, after a restart or an expired lease.",
+        )
+        .warns("client IDs were lost by the server with all opens: it has restarted, or the lease had expired");
+        LostOpens = c(
+            "lost_opens",
+            "NFSv4.1: open files whose state the server had lost; they were opened again when they were needed.",
+        )
+        .warns("open files were lost by the server, and opened again when they were needed");
+        RefusedCloses = c(
+            "refused_closes",
+            "NFSv4.1: CLOSEs that the server refused, of files that were not open any more.",
+        );
+        UncachedReplies = c(
+            "uncached_replies",
+            "NFSv4.1: retransmitted calls that had been executed and whose reply the server had not kept (NFS4ERR_RETRY_UNCACHED_REP); they were sent as new calls.",
+        );
+        LeaseRenewals = c(
+            "lease_renewals",
+            "NFSv4.1: SEQUENCEs sent alone, because a connection was idle for a third of the lease.",
+        );
+        StatusFlags = c(
+            "status_flags",
+            "NFSv4.1: times that a session showed another flag in the status of SEQUENCE.",
+        )
+        .notes("times the status of SEQUENCE showed another flag");
+        RevokedStates = c(
+            "revoked_states",
+            "NFSv4.1: of these, flags that state was revoked or is to be reclaimed.",
+        )
+        .warns("times the status of SEQUENCE reported that state was revoked or is to be reclaimed");
+        Callbacks = c("callbacks", "NFSv4.1: calls of the server; all were answered.");
         ShortReads = shared::SHORT_READS;
         ShortWrites = shared::SHORT_WRITES;
         ConnectFailures = shared::CONNECT_FAILURES;

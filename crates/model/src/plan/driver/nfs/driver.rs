@@ -33,7 +33,7 @@ pub(in crate::plan) const NFS3: ProtocolDecl = ProtocolDecl {
     ..NFS2
 };
 
-/// The port of NFS (RFC 1813, section 5.2).
+/// The port of NFS (RFC 1813, section 5.2; RFC 8881, section 2.9.3).
 pub(super) const NFS_PORT: u16 = 2049;
 
 const WITHOUT_PORTMAPPER: (&str, &str) = (
@@ -48,8 +48,9 @@ const WITHOUT_UDP: (&str, &str) = (
 impl DriverSettings for NfsPlan {
     fn facts(&self) -> DriverFacts {
         let (commit, validates) = match self.version {
-            NfsVersion::V2 => (None, "NFSv2"),
-            NfsVersion::V3 => (Some(self.commit), "NFSv3"),
+            NfsVersion::V2 => (None, Some("NFSv2")),
+            NfsVersion::V3 => (Some(self.commit), Some("NFSv3")),
+            NfsVersion::V41 => (Some(self.commit), None),
         };
         let resend_after = match self.transport {
             Transport::Tcp => None,
@@ -66,13 +67,17 @@ impl DriverSettings for NfsPlan {
             biods: (self.biod_max_reads, self.biod_max_writes),
             commit,
             resend_after,
-            validates: Some(validates),
-            service_advice: match self.transport {
-                Transport::Tcp => &[WITHOUT_PORTMAPPER],
-                Transport::Udp => &[WITHOUT_PORTMAPPER, WITHOUT_UDP],
+            validates,
+            service_advice: match (self.version, self.transport) {
+                (NfsVersion::V41, _) => &[],
+                (_, Transport::Tcp) => &[WITHOUT_PORTMAPPER],
+                (_, Transport::Udp) => &[WITHOUT_PORTMAPPER, WITHOUT_UDP],
             },
             service_command: "rpcinfo -p {host}",
-            export_command: Some("showmount -e {host}"),
+            export_command: match self.version {
+                NfsVersion::V41 => None,
+                _ => Some("showmount -e {host}"),
+            },
             user_parameter: "SFS_NFS_USER_ID",
             ..DriverFacts::default()
         }
@@ -81,7 +86,7 @@ impl DriverSettings for NfsPlan {
     fn describe(&self) -> DriverText {
         let summary = format!(
             "NFSv{} over {}, {}, {}, uid {} gid {}",
-            self.version.number(),
+            self.version.name(),
             self.transport.name(),
             self.connections.text(self.transport),
             self.transfers(),
@@ -89,9 +94,12 @@ impl DriverSettings for NfsPlan {
             self.gid
         );
         DriverText {
-            protocol: format!("NFSv{}", self.version.number()),
+            protocol: format!("NFSv{}", self.version.name()),
             user: format!("user {}", self.uid),
-            ports: "the ports of NFS (2049), MOUNT and portmapper (111)".to_owned(),
+            ports: match self.version {
+                NfsVersion::V41 => "the port of NFS (2049)".to_owned(),
+                _ => "the ports of NFS (2049), MOUNT and portmapper (111)".to_owned(),
+            },
             ..DriverText::of(summary)
         }
     }
@@ -99,7 +107,8 @@ impl DriverSettings for NfsPlan {
     fn ops(&self) -> OpSet {
         match self.version {
             NfsVersion::V2 => OpSet::NFS2,
-            NfsVersion::V3 => OpSet::NFS3,
+            // The operations of version 3, as COMPOUNDs.
+            NfsVersion::V3 | NfsVersion::V41 => OpSet::NFS3,
         }
     }
 

@@ -1,0 +1,220 @@
+//! Sweeps over NFSv4.1 against servers of other projects: figures, messages, and that nothing
+//! stays on the server: neither files nor clients.
+
+use crate::load_guard::{Machine, alone, valid};
+use crate::real::assert_empty;
+use crate::sweep::{Ended, Sweep};
+use crate::wire::between_pauses;
+use filermark_onc::nfs4::Operation;
+use filermark_testbed::{
+    Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, ServerOptions, available,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+const NFS4: ServerOptions = ServerOptions {
+    nfs4: true,
+    udp: false,
+    read_only: false,
+    root_squash: false,
+    space_mib: None,
+};
+
+/// What no run against a sound server counts.
+const NEVER: [&str; 12] = [
+    "bad_replies",
+    "stream_errors",
+    "stale_replies",
+    "verify_errors",
+    "retransmits",
+    "reconnects",
+    "lost_sessions",
+    "lost_clients",
+    "lost_opens",
+    "refused_closes",
+    "uncached_replies",
+    "revoked_states",
+];
+
+/// The server's numbers of the operations that counters are compared by.
+const DESTROY: [u32; 2] = [44, 57];
+
+fn sweep(sandbox: &Arc<Sandbox>, export: &Export) -> Sweep {
+    let export = Export {
+        path: export.path_v4.clone().expect("it serves version 4"),
+        ..export.clone()
+    };
+    Sweep::inside(sandbox, &export)
+        .unset("MOUNT_PORT")
+        .set("NFS_VERSION", "4.1")
+        .set("LOAD", "100 200")
+        .set("PROCS", 10)
+        .set("WARMUP_TIME", 1)
+        .set("RUNTIME", 3)
+}
+
+/// Asserts that all points were measured without an error, and returns whether they are valid.
+#[track_caller]
+fn measured(ended: &Ended) -> Result<(), String> {
+    let record = ended.record();
+    assert_eq!(record.points.len(), record.run.plan.points.len());
+    let mut off = Ok(());
+    for point in &record.points {
+        let stats = point.measured().expect("measured");
+        assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+        println!(
+            "{} requested, {:.1} achieved, mean {:.3} ms, {:?}, {:?}",
+            point.load.requested.0,
+            stats.achieved_ops_per_sec(),
+            stats.service().mean_ns() / 1e6,
+            stats.transfer_bytes,
+            stats.counters,
+        );
+        for name in NEVER {
+            assert_eq!(stats.counters.get(name), None, "{:?}", stats.counters);
+        }
+        for name in ["COMPOUND", "SEQUENCE", "OPEN", "CLOSE", "READ", "WRITE"] {
+            assert!(stats.counters.contains_key(name), "{:?}", stats.counters);
+        }
+        off = off.and(valid(&point.findings));
+        let (achieved, requested) = (stats.achieved_ops_per_sec(), point.load.requested.0);
+        if (achieved / requested - 1.0).abs() > 0.03 {
+            off = off.and(Err(format!("{achieved} of {requested}")));
+        }
+    }
+    off
+}
+
+#[track_caller]
+fn assert_measured(sweep: &Sweep) -> Ended {
+    let machine = Machine::watch();
+    let ended = sweep.succeed();
+    machine.judge(measured(&ended));
+    ended
+}
+
+#[test]
+fn alone_ganesha_vfs_is_measured_over_version_41() {
+    let _turn = alone();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, NFS4)) else {
+        return;
+    };
+    let export = ganesha.export();
+    assert_measured(&sweep(&sandbox, export));
+    // With VERIFY, over shared connections with several calls each under way.
+    let ended = assert_measured(
+        &sweep(&sandbox, export)
+            .set("VERIFY", "on")
+            .set("CONNECTIONS", 2)
+            .set("BIOD_MAX_READS", 8)
+            .set("BIOD_MAX_WRITES", 8)
+            .set("BLOCK_SIZE", 8),
+    );
+    let stats = ended.point(1).stats.expect("figures");
+    assert_eq!(stats.transfer_bytes, (8192, 8192));
+    assert!(stats.counters["checked_bytes"] > 0);
+    assert_empty(&sandbox, export);
+}
+
+/// ganesha's memory keeps only the first MiB of each file, so data is not compared.
+#[test]
+fn alone_ganesha_mem_is_measured_over_version_41() {
+    let _turn = alone();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Mem, NFS4)) else {
+        return;
+    };
+    let ended = sweep(&sandbox, ganesha.export()).set("LOAD", 100).run();
+    assert!(ended.is_complete(), "{}", ended.stderr);
+    let stats = ended.point(1).stats.expect("figures");
+    assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+    assert_empty(&sandbox, ganesha.export());
+}
+
+/// The calls of the load in a capture: when, and the numbers of their operations.
+fn load_calls(pcap: &Pcap, port: u16) -> Vec<(f64, Vec<u32>)> {
+    let lines = |filter: &str, fields: &[&str]| {
+        let mut args = vec!["-Y", filter, "-T", "fields"];
+        args.extend(fields.iter().flat_map(|field| ["-e", field]));
+        pcap.tshark(&args).expect("tshark")
+    };
+    let clients = lines("frame contains \"filermark load\"", &["tcp.stream"]);
+    let streams: BTreeSet<&str> = clients.lines().collect();
+    assert!(!streams.is_empty());
+    let calls = lines(
+        &format!("rpc.msgtyp==0 && tcp.dstport=={port}"),
+        &["tcp.stream", "frame.time_relative", "nfs.opcode"],
+    );
+    let call = |line: &str| {
+        let mut fields = line.split('\t');
+        let (stream, time, numbers) = (fields.next()?, fields.next()?, fields.next()?);
+        let numbers: Vec<u32> = numbers.split(',').filter_map(|n| n.parse().ok()).collect();
+        let is_of_load = streams.contains(stream) && !DESTROY.contains(numbers.first()?);
+        is_of_load.then_some((time.parse().ok()?, numbers))
+    };
+    calls.lines().filter_map(call).collect()
+}
+
+/// Every message is well-formed, and the record has the operations that were on the wire.
+#[test]
+fn alone_tshark_counts_the_operations_of_the_record() {
+    let _turn = alone();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, NFS4)) else {
+        return;
+    };
+    let export = ganesha.export();
+    let ports = [export.nfs_port];
+    let Some(capture) = available(Capture::start(&sandbox, ganesha.interface(), &ports)) else {
+        return;
+    };
+    let ended = sweep(&sandbox, export)
+        .set("LOAD", 200)
+        .set("WARMUP_TIME", 0)
+        .set("FILESET_MB_PER_OP", 0.005)
+        .set("INIT_WINDOW", 2)
+        .set("KEEP", "on")
+        .succeed();
+    let pcap = capture.stop().expect("the capture ends");
+    assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
+    let counters = ended.point(1).stats.expect("figures").counters;
+    let operations = Operation::ALL.iter();
+    let ours: BTreeMap<u32, u64> = operations
+        .filter_map(|o| Some((o.to_u32(), *counters.get(o.name())?)))
+        .collect();
+    let theirs = between_pauses(&load_calls(&pcap, export.nfs_port), |_| false);
+    assert!(theirs.contains(&ours), "{ours:?}\nnot in {theirs:?}");
+    assert!(ours.len() >= 12, "{ours:?}");
+}
+
+#[test]
+fn alone_the_kernels_server_is_measured_over_version_41_and_keeps_no_client() {
+    let _turn = alone();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, NFS4)) else {
+        return;
+    };
+    let export = server.export().clone();
+    assert_measured(&sweep(&sandbox, &export));
+    assert_measured(
+        &sweep(&sandbox, &export)
+            .set("VERIFY", "on")
+            .set("CONNECTIONS", 2),
+    );
+    assert_empty(&sandbox, &export);
+    let listed = "cat /proc/fs/nfsd/clients/*/info 2>/dev/null; ls /proc/fs/nfsd/clients";
+    let clients = server
+        .run(listed, Duration::from_secs(60))
+        .expect("a shell");
+    assert_eq!((clients.status, clients.output.trim()), (0, ""));
+}

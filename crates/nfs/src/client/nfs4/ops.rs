@@ -1,0 +1,450 @@
+//! The operations of NFSv4.1 that the run's directory and the survey need, each one or a few COMPOUNDs.
+
+use super::translate::{self, FATTR3};
+use super::{Nfs4Client, Reply4, Row, RowResult};
+use crate::client::{ClientError, DirEntry, FoundObject, Listing, MadeObject, ReadData, Removal};
+use filermark_onc::nfs3::{Fattr3, FsinfoOk, FsstatOk, PathconfOk, Sattr3, StableHow, Verf};
+use filermark_onc::nfs4::*;
+
+/// A file that was opened.
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    /// The open.
+    stateid: Stateid4,
+    /// Its handle.
+    file: Fh4,
+}
+
+/// What GETATTR of a file system's root returns of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileSystemFacts {
+    /// As version 3 has it: transfers, limits.
+    pub fsinfo: FsinfoOk,
+    /// Space.
+    pub fsstat: FsstatOk,
+    /// Limits on names and links, if the server states them.
+    pub pathconf: Option<PathconfOk>,
+    /// The attributes that the server supports for this file system.
+    pub supported: Bitmap4,
+}
+
+/// Name of the only owner of opens.
+const OWNER: &[u8] = b"filermark";
+
+/// The attributes of [`FileSystemFacts`], without those of version 3.
+const FACTS: Bitmap4 = Bitmap4::of(&[
+    Attribute::SupportedAttrs,
+    Attribute::LinkSupport,
+    Attribute::SymlinkSupport,
+    Attribute::Cansettime,
+    Attribute::CaseInsensitive,
+    Attribute::CasePreserving,
+    Attribute::ChownRestricted,
+    Attribute::FilesAvail,
+    Attribute::FilesFree,
+    Attribute::FilesTotal,
+    Attribute::Homogeneous,
+    Attribute::Maxfilesize,
+    Attribute::Maxlink,
+    Attribute::Maxname,
+    Attribute::Maxread,
+    Attribute::Maxwrite,
+    Attribute::NoTrunc,
+    Attribute::SpaceAvail,
+    Attribute::SpaceFree,
+    Attribute::SpaceTotal,
+    Attribute::TimeDelta,
+]);
+
+/// The result of the next operation; a failure ends the row.
+macro_rules! next {
+    ($row:expr, $args:ty) => {
+        match $row.read::<$args>()? {
+            Ok(ok) => ok,
+            Err(status) => return Ok(Err(status)),
+        }
+    };
+}
+
+fn putfh(object: &Fh4) -> PutfhArgs<'_> {
+    PutfhArgs {
+        object: object.handle(),
+    }
+}
+
+const fn getattr(attr_request: Bitmap4) -> GetattrArgs {
+    GetattrArgs { attr_request }
+}
+
+/// The attributes of GETATTR as those of version 3.
+fn fattr(row: &mut Row<'_>) -> RowResult<Fattr3> {
+    let ok = next!(row, GetattrArgs);
+    let attributes = ok.obj_attributes.attributes()?;
+    Ok(translate::fattr(&attributes).ok_or(Nfsstat4::Attrnotsupp))
+}
+
+/// The results of GETFH and GETATTR.
+fn found(row: &mut Row<'_>) -> RowResult<FoundObject> {
+    let object = next!(row, GetfhArgs).object.to_fh();
+    Ok(fattr(row)?.map(|attributes| FoundObject {
+        object,
+        attributes: Some(attributes),
+    }))
+}
+
+/// Mode and size; owners and times are not set here.
+fn settable(attributes: &Sattr3) -> Attributes<'static> {
+    Attributes {
+        mode: attributes.mode,
+        size: attributes.size,
+        ..Attributes::default()
+    }
+}
+
+/// A refusal by the server is within the [`Reply4`], the errors are those of the way there.
+#[allow(clippy::missing_errors_doc, reason = "documented once, above")]
+impl Nfs4Client {
+    /// The root of the server's name space (PUTROOTFH).
+    pub fn root(&mut self) -> Reply4<FoundObject> {
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&PutrootfhArgs {});
+            row.op(&GetfhArgs {}).op(&getattr(FATTR3));
+        };
+        self.compound(false, write, |row| {
+            next!(row, PutrootfhArgs);
+            found(row)
+        })
+    }
+
+    /// Finds a name.
+    pub fn lookup(&mut self, dir: &Fh4, objname: &[u8]) -> Reply4<FoundObject> {
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(dir)).op(&LookupArgs { objname });
+            row.op(&GetfhArgs {}).op(&getattr(FATTR3));
+        };
+        self.compound(false, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            next!(row, LookupArgs<'_>);
+            found(row)
+        })
+    }
+
+    /// Attributes.
+    pub fn getattr(&mut self, object: &Fh4) -> Reply4<Fattr3> {
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(object)).op(&getattr(FATTR3));
+        };
+        self.compound(false, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            fattr(row)
+        })
+    }
+
+    /// Sets mode and size.
+    pub fn setattr(&mut self, object: &Fh4, attributes: &Sattr3) -> Reply4<()> {
+        let values = settable(attributes);
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(object)).op(&SetattrArgs {
+                stateid: Stateid4::ANONYMOUS,
+                obj_attributes: Fattr4::new(&values),
+            });
+        };
+        self.compound(true, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            let result = row.read::<SetattrArgs<'_>>()?;
+            Ok(match result.status {
+                Nfsstat4::Ok => Ok(()),
+                status => Err(status),
+            })
+        })
+    }
+
+    /// Asks for rights.
+    pub fn access(&mut self, object: &Fh4, access: u32) -> Reply4<AccessOk> {
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(object)).op(&AccessArgs { access });
+        };
+        self.compound(false, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            row.read::<AccessArgs>()
+        })
+    }
+
+    /// Opens a file that was found.
+    fn open(&mut self, file: &Fh4, share_access: u32) -> Reply4<Opened> {
+        let args = open_args(share_access, Openflag4::NoCreate, OpenClaim4::Fh);
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(file)).op(&args);
+        };
+        let file = *file;
+        self.compound(true, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            let stateid = next!(row, OpenArgs<'_>).stateid;
+            Ok(Ok(Opened { stateid, file }))
+        })
+    }
+
+    /// Makes a file, or takes one that is there, and closes it.
+    pub fn create(&mut self, dir: &Fh4, name: &[u8], attributes: &Sattr3) -> Reply4<MadeObject> {
+        let values = settable(attributes);
+        let how = Createhow4::Unchecked(Fattr4::new(&values));
+        let args = open_args(share::WRITE, Openflag4::Create(how), OpenClaim4::Null(name));
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(dir)).op(&args).op(&GetfhArgs {});
+        };
+        let opened = self.compound(true, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            let stateid = next!(row, OpenArgs<'_>).stateid;
+            let file = next!(row, GetfhArgs).object.to_fh();
+            Ok(Ok(Opened { stateid, file }))
+        })?;
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(status) => return Ok(Err(status)),
+        };
+        self.close(&opened)?;
+        Ok(Ok(MadeObject {
+            object: Some(opened.file),
+        }))
+    }
+
+    /// Closes a file. A status is only logged: the end of the client ID ends the open, too.
+    fn close(&mut self, opened: &Opened) -> Result<(), ClientError> {
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(&opened.file)).op(&CloseArgs {
+                seqid: 0,
+                open_stateid: opened.stateid,
+            });
+        };
+        let closed = self.compound(true, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            next!(row, CloseArgs);
+            Ok(Ok(()))
+        })?;
+        if let Err(status) = closed {
+            tracing::debug!(target: "filermark_nfs::rpc", %status, "CLOSE failed");
+        }
+        Ok(())
+    }
+
+    /// Opens a file, works on it, and closes it whatever came of that.
+    fn with_open<T>(
+        &mut self,
+        file: &Fh4,
+        share_access: u32,
+        work: impl FnOnce(&mut Self, &Opened) -> Reply4<T>,
+    ) -> Reply4<T> {
+        let opened = match self.open(file, share_access)? {
+            Ok(opened) => opened,
+            Err(status) => return Ok(Err(status)),
+        };
+        let done = work(self, &opened)?;
+        self.close(&opened)?;
+        Ok(done)
+    }
+
+    /// Opens a file, reads data, and closes it.
+    pub fn read(&mut self, file: &Fh4, offset: u64, count: u32) -> Reply4<ReadData> {
+        let max = self.session()?.session.fore().read_bytes_max();
+        let count = count.min(max);
+        self.with_open(file, share::READ, |nfs, opened| {
+            let write = |row: &mut CompoundWriter<'_, Operation>| {
+                row.op(&putfh(&opened.file)).op(&ReadArgs {
+                    stateid: opened.stateid,
+                    offset,
+                    count,
+                });
+            };
+            nfs.compound(false, write, |row| {
+                next!(row, PutfhArgs<'_>);
+                let ok = next!(row, ReadArgs);
+                Ok(Ok(ReadData {
+                    file_attributes: None,
+                    count: ok.data.len() as u32,
+                    eof: ok.eof,
+                    data: ok.data.to_vec(),
+                }))
+            })
+        })
+    }
+
+    /// Opens a file, writes data (as many bytes as the session allows), safe when it is answered, and
+    /// closes it. Returns the number of bytes.
+    pub fn write(&mut self, file: &Fh4, offset: u64, data: &[u8]) -> Reply4<u32> {
+        let max = self.session()?.session.fore().write_bytes_max();
+        let data = data.get(..max as usize).unwrap_or(data);
+        self.with_open(file, share::WRITE, |nfs, opened| {
+            let write = |row: &mut CompoundWriter<'_, Operation>| {
+                row.op(&putfh(&opened.file)).op(&WriteArgs {
+                    stateid: opened.stateid,
+                    offset,
+                    stable: StableHow::FileSync,
+                    data,
+                });
+            };
+            nfs.compound(true, write, |row| {
+                next!(row, PutfhArgs<'_>);
+                let ok = next!(row, WriteArgs<'_>);
+                Ok(Ok(ok.count))
+            })
+        })
+    }
+
+    /// Makes a directory.
+    pub fn mkdir(&mut self, dir: &Fh4, objname: &[u8], attributes: &Sattr3) -> Reply4<MadeObject> {
+        let values = settable(attributes);
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(dir)).op(&CreateArgs {
+                objtype: Createtype4::Dir,
+                objname,
+                createattrs: Fattr4::new(&values),
+            });
+            row.op(&GetfhArgs {});
+        };
+        self.compound(true, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            next!(row, CreateArgs<'_>);
+            let object = Some(next!(row, GetfhArgs).object.to_fh());
+            Ok(Ok(MadeObject { object }))
+        })
+    }
+
+    /// Removes a file or a directory. REMOVE takes either: the type is compared first in the same
+    /// COMPOUND, so that a directory answers NFS4ERR_ISDIR, and what is none NFS4ERR_NOTDIR.
+    pub fn remove(&mut self, kind: Removal, dir: &Fh4, name: &[u8]) -> Reply4<()> {
+        let is_dir = Attributes {
+            ftype: Some(Ftype4::Dir),
+            ..Attributes::default()
+        };
+        let obj_attributes = Fattr4::new(&is_dir);
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(dir)).op(&SavefhArgs {});
+            row.op(&LookupArgs { objname: name });
+            match kind {
+                Removal::File => row.op(&NverifyArgs { obj_attributes }),
+                Removal::Dir => row.op(&VerifyArgs { obj_attributes }),
+            };
+            row.op(&RestorefhArgs {}).op(&RemoveArgs { target: name });
+        };
+        self.compound(true, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            next!(row, SavefhArgs);
+            next!(row, LookupArgs<'_>);
+            let compared = match kind {
+                Removal::File => row.read::<NverifyArgs<'_>>()?,
+                Removal::Dir => row.read::<VerifyArgs<'_>>()?,
+            };
+            match compared {
+                Ok(()) => {}
+                Err(Nfsstat4::Same) => return Ok(Err(Nfsstat4::Isdir)),
+                Err(Nfsstat4::NotSame) => return Ok(Err(Nfsstat4::Notdir)),
+                Err(status) => return Ok(Err(status)),
+            }
+            next!(row, RestorefhArgs);
+            next!(row, RemoveArgs<'_>);
+            Ok(Ok(()))
+        })
+    }
+
+    /// Renames `from.1` in the directory `from.0`.
+    pub fn rename(&mut self, from: (&Fh4, &[u8]), to: (&Fh4, &[u8])) -> Reply4<()> {
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(from.0)).op(&SavefhArgs {});
+            row.op(&putfh(to.0)).op(&RenameArgs {
+                oldname: from.1,
+                newname: to.1,
+            });
+        };
+        self.compound(true, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            next!(row, SavefhArgs);
+            next!(row, PutfhArgs<'_>);
+            next!(row, RenameArgs<'_>);
+            Ok(Ok(()))
+        })
+    }
+
+    /// A part of a directory's names. `from` is a cookie and its verifier. A verifier that is no longer
+    /// good is a cookie that is no longer good.
+    pub fn readdir(
+        &mut self,
+        dir: &Fh4,
+        from: (u64, Verf),
+        count: u32,
+    ) -> Reply4<Listing<DirEntry>> {
+        let max = self.session()?.session.fore().read_bytes_max();
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(dir)).op(&ReaddirArgs {
+                cookie: from.0,
+                cookieverf: from.1,
+                dircount: count.min(max),
+                maxcount: count.min(max),
+                attr_request: Bitmap4::of(&[Attribute::RdattrError, Attribute::Fileid]),
+            });
+        };
+        self.compound(false, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            let ok = match row.read::<ReaddirArgs>()? {
+                Ok(ok) => ok,
+                Err(Nfsstat4::NotSame) => return Ok(Err(Nfsstat4::BadCookie)),
+                Err(status) => return Ok(Err(status)),
+            };
+            let mut entries = Vec::new();
+            for entry in &ok.entries {
+                entries.push(DirEntry {
+                    fileid: entry.attrs.attributes()?.fileid.unwrap_or_default(),
+                    name: entry.name.to_vec(),
+                    cookie: entry.cookie,
+                });
+            }
+            Ok(Ok(Listing {
+                dir_attributes: None,
+                cookieverf: ok.cookieverf,
+                entries,
+                eof: ok.eof,
+            }))
+        })
+    }
+
+    /// Transfer sizes, limits and space of the file system that an object is in.
+    pub fn file_system(&mut self, object: &Fh4) -> Reply4<FileSystemFacts> {
+        let fore = *self.session()?.session.fore();
+        let write = |row: &mut CompoundWriter<'_, Operation>| {
+            row.op(&putfh(object))
+                .op(&getattr(FATTR3))
+                .op(&getattr(FACTS));
+        };
+        self.compound(false, write, |row| {
+            next!(row, PutfhArgs<'_>);
+            let of_object = next!(row, GetattrArgs).obj_attributes.attributes()?;
+            let of_system = next!(row, GetattrArgs).obj_attributes.attributes()?;
+            let obj_attributes = translate::fattr(&of_object);
+            let (read_max, write_max) = (fore.read_bytes_max(), fore.write_bytes_max());
+            let pathconf = translate::pathconf(&of_system);
+            Ok(Ok(FileSystemFacts {
+                fsinfo: FsinfoOk {
+                    obj_attributes,
+                    ..translate::fsinfo(&of_system, read_max, write_max)
+                },
+                fsstat: translate::fsstat(&of_system),
+                pathconf,
+                supported: of_system.supported_attrs.unwrap_or_default(),
+            }))
+        })
+    }
+}
+
+/// An OPEN without delegation.
+fn open_args<'a>(share_access: u32, openhow: Openflag4<'a>, claim: OpenClaim4<'a>) -> OpenArgs<'a> {
+    OpenArgs {
+        seqid: 0,
+        share_access: share_access | share::WANT_NO_DELEG,
+        share_deny: 0,
+        owner: StateOwner4 {
+            clientid: 0,
+            owner: OWNER,
+        },
+        openhow,
+        claim,
+    }
+}

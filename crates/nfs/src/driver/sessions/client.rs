@@ -1,0 +1,203 @@
+//! The client of a connection: its session, and what the server has lost of it.
+
+use crate::version4::{ClientIdentity, Established, SessionRequest, SessionSetup};
+use filermark_model::Nanos;
+use filermark_onc::nfs4::Sessionid4;
+use std::time::Duration;
+
+/// How often in a row sessions may be lost before calls end.
+const LOSSES_MAX: u32 = 8;
+/// The lease is renewed after a third of it without a call.
+const RENEWALS: u64 = 3;
+
+/// What is under way on the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// There is no connection.
+    Down,
+    /// A session is set up.
+    SettingUp,
+    /// The server was not ready; the set-up goes on when a timer expires.
+    Waiting,
+    /// The session is bound to a new connection.
+    Binding,
+    /// Calls can be sent.
+    Up,
+}
+
+/// How far the end of a client is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It has not begun.
+    #[default]
+    Running,
+    /// CLOSEs are under way.
+    Closing,
+    /// DESTROY_SESSION is under way.
+    Session,
+    /// DESTROY_CLIENTID is to be sent.
+    Client,
+    /// It is under way.
+    LastCall,
+    /// Nothing is left to do.
+    Done,
+}
+
+impl Ending {
+    /// A connection that is made now needs no session.
+    pub(super) const fn is_without_session(self) -> bool {
+        matches!(self, Self::Client | Self::LastCall | Self::Done)
+    }
+}
+
+/// The client of a connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    identity: ClientIdentity,
+    pub(super) stage: Stage,
+    pub(super) setup: Option<SessionSetup>,
+    pub(super) session: Option<Box<Established>>,
+    /// The server does not know the session any more, or it cannot be used.
+    pub(super) is_lost: bool,
+    /// Sessions that were given up and that the server may still have.
+    abandoned: Vec<Sessionid4>,
+    /// Counts sessions.
+    pub(super) number: u32,
+    /// Sessions lost since the last call that was executed.
+    losses: u32,
+    /// Calls ended without a reply: their slots cannot be used any more.
+    pub(super) dead_slots: u32,
+    /// The xid of the set-up's call under way.
+    pub(super) xid: u32,
+    /// Messages of the set-up, and answers to callbacks.
+    pub(super) unsent: Vec<u8>,
+    /// When the last call with SEQUENCE was encoded.
+    pub(super) last_call: Nanos,
+    pub(super) has_renewal_timer: bool,
+    pub(super) is_renewing: bool,
+    /// Since when all slots are in use and calls wait.
+    pub(super) full_since: Option<Nanos>,
+    /// The bits of `sr_status_flags` that were reported already.
+    pub(super) flags_seen: u32,
+    /// Sequence number of the last callback in the session.
+    pub(super) callback_number: u32,
+    /// CLOSEs under way.
+    pub(super) closing: u32,
+    /// How far the end of it is.
+    pub(super) ending: Ending,
+}
+
+impl Client {
+    /// A client that is not set up.
+    pub(crate) fn new(identity: ClientIdentity) -> Self {
+        Self {
+            identity,
+            stage: Stage::Down,
+            setup: None,
+            session: None,
+            is_lost: false,
+            abandoned: Vec::new(),
+            number: 0,
+            losses: 0,
+            dead_slots: 0,
+            xid: 0,
+            unsent: Vec::new(),
+            last_call: Nanos::ZERO,
+            has_renewal_timer: false,
+            is_renewing: false,
+            full_since: None,
+            flags_seen: 0,
+            callback_number: 0,
+            closing: 0,
+            ending: Default::default(),
+        }
+    }
+
+    /// Begins the set-up of a session: the first one, or one in place of the lost one.
+    pub(super) fn begin_setup(&mut self, request: SessionRequest, ready_max: Duration) {
+        self.abandon();
+        self.is_lost = self.session.is_some();
+        let identity = self.identity.clone();
+        self.setup = Some(match &self.session {
+            Some(lost) => SessionSetup::again(identity, request, ready_max, lost),
+            None => SessionSetup::new(identity, request, ready_max),
+        });
+    }
+
+    /// The connection has ended.
+    pub(super) fn disconnected(&mut self) {
+        self.stage = Stage::Down;
+        self.setup = None;
+        self.unsent.clear();
+    }
+
+    /// The session cannot be used any more; returns whether another one is to be tried.
+    pub(super) fn lose(&mut self) -> bool {
+        if !self.is_lost {
+            self.is_lost = true;
+            self.losses += 1;
+        }
+        self.losses <= LOSSES_MAX
+    }
+
+    /// The connection is not bound to the session; returns whether it is tried again.
+    pub(super) fn lose_binding(&mut self) -> bool {
+        self.losses += 1;
+        self.losses <= LOSSES_MAX
+    }
+
+    /// A call was executed.
+    #[inline]
+    pub(super) fn works(&mut self) {
+        self.losses = 0;
+    }
+
+    /// A slot whose call has ended without a reply: the next session has it again.
+    pub(super) fn lose_slot(&mut self) {
+        self.dead_slots += 1;
+    }
+
+    /// Whether no slot of the session can be used any more.
+    pub(super) fn lacks_slots(&self) -> bool {
+        let session = self.session.as_ref().filter(|_| !self.is_lost);
+        session.is_some_and(|known| self.dead_slots >= known.session.slots().granted())
+    }
+
+    pub(super) fn renewal_wait(&self) -> Option<Nanos> {
+        let lease = self.session.as_ref()?.lease;
+        let lease = u64::try_from(lease.as_nanos()).unwrap_or(u64::MAX);
+        Some(Nanos(lease / RENEWALS))
+    }
+
+    /// The session is given up although the server may still have it: it is destroyed at the
+    /// end.
+    pub(super) fn abandon(&mut self) {
+        if let Some(established) = self.session.as_ref().filter(|_| !self.is_lost) {
+            self.abandoned.push(established.session.sessionid());
+        }
+    }
+
+    /// The session that is to be destroyed next.
+    pub(super) fn to_be_destroyed(&self) -> Option<Sessionid4> {
+        let own = self.session.as_ref().filter(|_| !self.is_lost);
+        let own = own.map(|established| established.session.sessionid());
+        self.abandoned.last().copied().or(own)
+    }
+
+    /// The session of [`Client::to_be_destroyed`] is over.
+    pub(super) fn end_session(&mut self) {
+        if self.abandoned.pop().is_none() {
+            self.is_lost = true;
+        }
+    }
+
+    /// Whether there is a session that the server knows, as far as is known.
+    pub(super) fn has_session(&self) -> bool {
+        self.session.is_some() && !self.is_lost
+    }
+
+    /// The renewal under way has ended.
+    pub(super) fn renewed(&mut self) {
+        self.is_renewing = false;
+    }
+}

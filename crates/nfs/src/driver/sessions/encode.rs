@@ -1,0 +1,476 @@
+//! Which call is sent next, its slot, and its bytes. A call that is sent again is encoded
+//! again, with the same slot and sequence number as long as the session is the same.
+
+use super::opening::Prepared;
+use super::rows::{self, StateCall};
+use super::state::{SessionCall, Sessions};
+use crate::driver::calls::Call;
+use crate::driver::core::Core;
+use crate::driver::counters::Tally;
+use crate::driver::encode::{ALL_RIGHTS, DIR_MODE, FILE_MODE, symlink_text};
+use crate::driver::ops::LogicalOp;
+use crate::driver::request::{fills, new_size};
+use crate::version4::MINOR_VERSION;
+use filermark_engine::driver::Action;
+use filermark_onc::nfs3::Procedure;
+use filermark_onc::nfs4::*;
+use filermark_onc::xdr::Encoder;
+
+/// READDIR: bytes of names and cookies, the number that other clients request.
+const DIRCOUNT: u32 = 4096;
+/// The smallest list that is asked for, in bytes.
+const READDIR_LEAST: u32 = 1024;
+/// Bytes of a READDIR reply beside `READDIR4resok`.
+const REPLY_BYTES: u32 = 512;
+
+/// The attributes that clients ask for with most operations: those of a `stat`.
+const FILE_ATTRIBUTES: Bitmap4 = Bitmap4::of(&[
+    Attribute::Type,
+    Attribute::Change,
+    Attribute::Size,
+    Attribute::Fsid,
+    Attribute::Fileid,
+    Attribute::Mode,
+    Attribute::Numlinks,
+    Attribute::Owner,
+    Attribute::OwnerGroup,
+    Attribute::Rawdev,
+    Attribute::SpaceUsed,
+    Attribute::TimeAccess,
+    Attribute::TimeMetadata,
+    Attribute::TimeModify,
+]);
+/// READDIR: what version 3 returns for each entry.
+const ENTRY_ATTRIBUTES: Bitmap4 =
+    Bitmap4::of(&[Attribute::RdattrError, Attribute::MountedOnFileid]);
+/// FSSTAT.
+const SPACE_ATTRIBUTES: Bitmap4 = Bitmap4::of(&[
+    Attribute::FilesAvail,
+    Attribute::FilesFree,
+    Attribute::FilesTotal,
+    Attribute::SpaceAvail,
+    Attribute::SpaceFree,
+    Attribute::SpaceTotal,
+]);
+/// FSINFO.
+const LIMIT_ATTRIBUTES: Bitmap4 = Bitmap4::of(&[
+    Attribute::LinkSupport,
+    Attribute::SymlinkSupport,
+    Attribute::LeaseTime,
+    Attribute::Cansettime,
+    Attribute::Homogeneous,
+    Attribute::Maxfilesize,
+    Attribute::Maxread,
+    Attribute::Maxwrite,
+    Attribute::TimeDelta,
+]);
+/// PATHCONF.
+const NAME_ATTRIBUTES: Bitmap4 = Bitmap4::of(&[
+    Attribute::CaseInsensitive,
+    Attribute::CasePreserving,
+    Attribute::ChownRestricted,
+    Attribute::Maxlink,
+    Attribute::Maxname,
+    Attribute::NoTrunc,
+]);
+
+const GETATTR: GetattrArgs = GetattrArgs {
+    attr_request: FILE_ATTRIBUTES,
+};
+
+impl Core<Sessions> {
+    /// Appends the next call of a connection that may be sent now; returns whether there was
+    /// one.
+    pub(super) fn encode_session_call(&mut self, conn: u32, out: &mut Vec<u8>) -> bool {
+        while let Some(slot) = self.calls.next_to_encode(conn) {
+            match self.prepare(slot) {
+                Prepared::Ready => {}
+                Prepared::Parked => continue,
+                Prepared::Blocked => return false,
+            }
+            if !self.take_slot(slot) {
+                return false;
+            }
+            self.encode_row(slot, out);
+            return true;
+        }
+        // Nothing waits any more.
+        self.own.client(conn).full_since = None;
+        false
+    }
+
+    /// Gives a call its slot of the session; `false`: none is free.
+    fn take_slot(&mut self, slot: u32) -> bool {
+        let now = self.state.now;
+        let call = self.calls.get_mut(slot);
+        if !rows::needs_slot(call) {
+            return true;
+        }
+        let client = &mut self.own.clients[call.conn as usize];
+        if call.own.slot.is_some() && call.own.session != client.number {
+            call.own.slot = None;
+            // The earlier session may have executed it.
+            call.own.is_repeated |= call.on_wire;
+        }
+        if !client.has_session() {
+            return false;
+        }
+        let Some(established) = &mut client.session else {
+            return false;
+        };
+        if call.own.slot.is_none() {
+            let Some(taken) = established.session.take_slot() else {
+                client.full_since.get_or_insert(now);
+                return false;
+            };
+            call.own.slot = Some(taken);
+            call.own.session = client.number;
+            if let Some(since) = client.full_since {
+                let waited_us = now.since(since.max(call.first)).0 / 1_000;
+                self.counters.add(Tally::SlotWaits);
+                self.counters.add_many(Tally::SlotWaitTime, waited_us);
+            }
+        }
+        client.last_call = now;
+        true
+    }
+
+    /// The server has refused SEQUENCE for now: the call keeps its slot while it waits.
+    pub(super) fn delayed(&mut self, slot: u32) {
+        let call = self.calls.get_mut(slot);
+        if call.own.slot.is_none() {
+            return;
+        }
+        // The server may execute an earlier transmission still.
+        call.own.is_repeated |= call.retransmitted;
+        call.on_wire = call.retransmitted;
+    }
+
+    /// A call that has a slot does not wait behind those that wait for one.
+    pub(super) fn queue_first(&mut self, slot: u32) {
+        if self.calls.get(slot).own.slot.is_some() {
+            self.calls.requeue(slot);
+        }
+    }
+
+    /// Appends a call.
+    fn encode_row(&mut self, slot: u32, out: &mut Vec<u8>) {
+        // 0 is the latest state of an open (RFC 8881 section 8.2.2).
+        let stateid = Stateid4 {
+            seqid: 0,
+            ..self.stateid_for(slot)
+        };
+        let call = self.calls.get(slot);
+        let op = self.ops.get(call.op);
+        if rows::of(call).is_empty() {
+            self.template.begin(out, call.xid, PROC_NULL).finish(out);
+            return;
+        }
+        let record = self.template.begin(out, call.xid, PROC_COMPOUND);
+        let mut row = CompoundWriter::begin(out, b"", MINOR_VERSION);
+        let client = &self.own.clients[call.conn as usize];
+        if let (Some(taken), Some(established)) = (call.own.slot, &client.session) {
+            let cachethis = rows::is_cached(call);
+            row.op(&established.session.sequence(taken, cachethis));
+        }
+        match call.own.kind {
+            Some(kind) => self.encode_own(kind, call, op, &mut row),
+            None => self.encode_operations(call, op, stateid, &mut row),
+        }
+        row.finish();
+        record.finish(out);
+    }
+
+    /// The stateid of a call that has one.
+    fn stateid_for(&mut self, slot: u32) -> Stateid4 {
+        let call = self.calls.get(slot);
+        let op = self.ops.get(call.op);
+        match (call.own.kind, call.procedure) {
+            (None, Procedure::Read | Procedure::Write) => self.use_open(slot),
+            (None, Procedure::Setattr) => match op.action {
+                Action::Setattr { object, .. } => self.stateid_of(op.proc, object),
+                _ => Stateid4::ANONYMOUS,
+            },
+            (None, Procedure::Create) => {
+                let (op, conn) = (call.op, call.conn);
+                if !call.on_wire {
+                    self.make_space(op, conn);
+                }
+                Stateid4::ANONYMOUS
+            }
+            _ => Stateid4::ANONYMOUS,
+        }
+    }
+
+    /// The operations of the calls that keep the state.
+    fn encode_own(
+        &self,
+        kind: StateCall,
+        call: &Call<SessionCall>,
+        op: &LogicalOp,
+        row: &mut CompoundWriter<'_, Operation>,
+    ) {
+        let client = &self.own.clients[call.conn as usize];
+        let session = client.session.as_ref().map(|known| &known.session);
+        match kind {
+            StateCall::Open(key) => {
+                let handle = self.handle_of(op.proc, key);
+                let owner = owner_name(self.own.owners[op.proc as usize]);
+                row.op(&putfh(handle.handle()))
+                    .op(&open(&owner, Openflag4::NoCreate, OpenClaim4::Fh))
+                    .op(&GETATTR);
+            }
+            StateCall::Close(place) => {
+                if let Some(closing) = self.own.closing(place) {
+                    row.op(&putfh(closing.handle.handle())).op(&CloseArgs {
+                        seqid: 0,
+                        open_stateid: closing.stateid,
+                    });
+                }
+            }
+            StateCall::Renew => {}
+            StateCall::DestroySession => {
+                let sessionid = client.to_be_destroyed().unwrap_or_default();
+                row.op(&DestroySessionArgs { sessionid });
+            }
+            StateCall::DestroyClientid => {
+                let clientid = session.map(|s| s.clientid()).unwrap_or_default();
+                row.op(&DestroyClientidArgs { clientid });
+            }
+        }
+    }
+
+    /// The operations that stand for a procedure of version 3.
+    fn encode_operations(
+        &self,
+        call: &Call<SessionCall>,
+        op: &LogicalOp,
+        stateid: Stateid4,
+        row: &mut CompoundWriter<'_, Operation>,
+    ) {
+        let object = putfh(self.object(op));
+        match call.procedure {
+            Procedure::Null => {}
+            Procedure::Getattr => {
+                row.op(&object).op(&GETATTR);
+            }
+            Procedure::Fsstat => self.encode_fs(op, SPACE_ATTRIBUTES, row),
+            Procedure::Fsinfo => self.encode_fs(op, LIMIT_ATTRIBUTES, row),
+            Procedure::Pathconf => self.encode_fs(op, NAME_ATTRIBUTES, row),
+            Procedure::Setattr => {
+                let values = match new_size(op) {
+                    Some(size) => size_attribute(size),
+                    None => mode_attribute(DIR_MODE),
+                };
+                let args = SetattrArgs {
+                    stateid,
+                    obj_attributes: Fattr4::new(&values),
+                };
+                row.op(&object).op(&args).op(&GETATTR);
+            }
+            Procedure::Access => {
+                let args = AccessArgs { access: ALL_RIGHTS };
+                row.op(&object).op(&args).op(&GETATTR);
+            }
+            Procedure::Readlink => {
+                row.op(&object).op(&ReadlinkArgs {});
+            }
+            Procedure::Read => {
+                let (offset, count) = (call.offset, call.length);
+                let args = ReadArgs {
+                    stateid,
+                    offset,
+                    count,
+                };
+                row.op(&putfh(self.written_file(call, op).0)).op(&args);
+            }
+            Procedure::Write => self.encode_write4(call, op, stateid, row),
+            Procedure::Commit => {
+                let (offset, count) = (call.offset, call.length);
+                let file = self.written_file(call, op).0;
+                row.op(&putfh(file)).op(&CommitArgs { offset, count });
+            }
+            Procedure::Readdir | Procedure::Readdirplus => {
+                self.encode_listing(call, op, row);
+            }
+            Procedure::Lookup
+            | Procedure::Create
+            | Procedure::Mkdir
+            | Procedure::Symlink
+            | Procedure::Mknod
+            | Procedure::Remove
+            | Procedure::Rmdir
+            | Procedure::Rename
+            | Procedure::Link => self.encode_named(call, op, row),
+        }
+    }
+
+    fn encode_fs(
+        &self,
+        op: &LogicalOp,
+        attr_request: Bitmap4,
+        row: &mut CompoundWriter<'_, Operation>,
+    ) {
+        row.op(&putfh(self.root(op)))
+            .op(&GetattrArgs { attr_request });
+    }
+
+    /// The operations on names.
+    fn encode_named(
+        &self,
+        call: &Call<SessionCall>,
+        op: &LogicalOp,
+        row: &mut CompoundWriter<'_, Operation>,
+    ) {
+        let place = self.place(op);
+        let (dir, name) = (putfh(place.dir), place.text.as_bytes());
+        match call.procedure {
+            Procedure::Create => {
+                let values = match fills(op) {
+                    true => Attributes {
+                        mode: Some(FILE_MODE),
+                        ..size_attribute(0)
+                    },
+                    false => mode_attribute(FILE_MODE),
+                };
+                let attributes = Fattr4::new(&values);
+                let how = match fills(op) {
+                    true => Createhow4::Unchecked(attributes),
+                    false => Createhow4::Guarded(attributes),
+                };
+                let owner = owner_name(self.own.owners[op.proc as usize]);
+                let rights = AccessArgs { access: ALL_RIGHTS };
+                row.op(&dir)
+                    .op(&open(
+                        &owner,
+                        Openflag4::Create(how),
+                        OpenClaim4::Null(name),
+                    ))
+                    .op(&GetfhArgs {})
+                    .op(&rights)
+                    .op(&GETATTR);
+            }
+            Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
+                let text = symlink_text(&place.text);
+                let (objtype, mode) = match call.procedure {
+                    Procedure::Mkdir => (Createtype4::Dir, DIR_MODE),
+                    Procedure::Symlink => (Createtype4::Lnk(&text), 0o777),
+                    _ => (Createtype4::Fifo, FILE_MODE),
+                };
+                let values = mode_attribute(mode);
+                let args = CreateArgs {
+                    objtype,
+                    objname: name,
+                    createattrs: Fattr4::new(&values),
+                };
+                row.op(&dir).op(&args).op(&GetfhArgs {}).op(&GETATTR);
+            }
+            Procedure::Remove | Procedure::Rmdir => {
+                row.op(&dir).op(&RemoveArgs { target: name });
+            }
+            Procedure::Rename => {
+                let to = self.new_place(op);
+                let args = RenameArgs {
+                    oldname: name,
+                    newname: to.text.as_bytes(),
+                };
+                row.op(&dir).op(&SavefhArgs {}).op(&putfh(to.dir)).op(&args);
+            }
+            Procedure::Link => {
+                row.op(&putfh(self.object(op)))
+                    .op(&SavefhArgs {})
+                    .op(&dir)
+                    .op(&LinkArgs { newname: name })
+                    .op(&RestorefhArgs {})
+                    .op(&GETATTR);
+            }
+            _ => {
+                let args = LookupArgs { objname: name };
+                row.op(&dir).op(&args).op(&GetfhArgs {}).op(&GETATTR);
+            }
+        }
+    }
+
+    fn encode_listing(
+        &self,
+        call: &Call<SessionCall>,
+        op: &LogicalOp,
+        row: &mut CompoundWriter<'_, Operation>,
+    ) {
+        let bytes = self.file_system(op.proc).readdir_bytes;
+        let maxcount = bytes.saturating_sub(REPLY_BYTES).max(READDIR_LEAST);
+        let attr_request = match call.procedure {
+            Procedure::Readdirplus => FILE_ATTRIBUTES
+                .with(Attribute::Filehandle)
+                .with(Attribute::RdattrError)
+                .with(Attribute::MountedOnFileid),
+            _ => ENTRY_ATTRIBUTES,
+        };
+        row.op(&putfh(self.object(op))).op(&ReaddirArgs {
+            cookie: call.offset,
+            cookieverf: op.verf,
+            dircount: DIRCOUNT.min(maxcount),
+            maxcount,
+            attr_request,
+        });
+    }
+
+    /// WRITE. The data is generated directly into the message.
+    fn encode_write4(
+        &self,
+        call: &Call<SessionCall>,
+        op: &LogicalOp,
+        stateid: Stateid4,
+        row: &mut CompoundWriter<'_, Operation>,
+    ) {
+        let (file, number) = self.written_file(call, op);
+        row.op(&putfh(file));
+        row.with(Operation::Write, |out| {
+            let mut e = Encoder::new(out);
+            e.put(&stateid);
+            e.u64(call.offset);
+            e.put(&self.asked_stability(call));
+            e.u32(call.length);
+            self.append_contents(call, number, out);
+            let length = call.length as usize;
+            out.extend_from_slice(&[0; 3][..length.wrapping_neg() & 3]);
+        });
+        row.op(&GETATTR);
+    }
+}
+
+const fn putfh(object: FileHandle4<'_>) -> PutfhArgs<'_> {
+    PutfhArgs { object }
+}
+
+/// The name of a proc's owner of opens.
+fn owner_name(proc: u32) -> [u8; 13] {
+    let mut name = *b"filermark\0\0\0\0";
+    name[9..].copy_from_slice(&proc.to_be_bytes());
+    name
+}
+
+const fn open<'a>(owner: &'a [u8], openhow: Openflag4<'a>, claim: OpenClaim4<'a>) -> OpenArgs<'a> {
+    OpenArgs {
+        seqid: 0,
+        share_access: share::BOTH | share::WANT_NO_DELEG,
+        share_deny: 0,
+        owner: StateOwner4 { clientid: 0, owner },
+        openhow,
+        claim,
+    }
+}
+
+fn mode_attribute(mode: u32) -> Attributes<'static> {
+    Attributes {
+        mode: Some(mode),
+        ..Attributes::default()
+    }
+}
+
+fn size_attribute(size: u64) -> Attributes<'static> {
+    Attributes {
+        size: Some(size),
+        ..Attributes::default()
+    }
+}

@@ -1,0 +1,469 @@
+//! When files are opened and closed, and the calls that wait for that.
+
+use super::opens::{self, OpenState};
+use super::rows::StateCall;
+use super::state::{Closing, SessionCall, Sessions, Waiter};
+use crate::driver::core::{Core, Span};
+use crate::driver::counters::Tally;
+use crate::driver::ops::INTERNAL;
+use crate::driver::reply::CallOutcome;
+use filermark_engine::driver::{Action, DirRef, ObjectId, PROC_DIR, Request};
+use filermark_engine::name::{Name, NameKind};
+use filermark_model::Nanos;
+use filermark_onc::nfs3::Procedure;
+use filermark_onc::nfs4::{Fh4, Stateid4};
+
+/// How often in a row a call's file is opened again because the server has lost the state.
+const REOPENED_MAX: u8 = 3;
+
+/// What a call needs of the table before it can be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    Nothing,
+    /// The file with this key is open.
+    Open(u32),
+    /// It is not.
+    Closed(u32),
+    /// Neither its OPEN nor its CLOSE is under way.
+    Settled(u32),
+}
+
+/// Whether a call can be sent, as far as its file is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prepared {
+    Ready,
+    /// It waits for an OPEN or CLOSE.
+    Parked,
+    /// There is no capacity for another call: later.
+    Blocked,
+}
+
+impl Core<Sessions> {
+    /// Begins a call of the driver itself: as a part of an operation, or by itself.
+    pub(super) fn own_call(&mut self, conn: u32, op: Option<u32>, kind: StateCall) -> bool {
+        let own_op = match op {
+            Some(op) => op,
+            None if !self.ops.has_free_slot() => return false,
+            None => {
+                let of_conn = |p: &crate::driver::core::Proc| p.conn == conn;
+                let proc = self.procs.iter().position(of_conn).unwrap_or(0) as u32;
+                self.ops.begin(&Request {
+                    token: INTERNAL,
+                    proc,
+                    action: Action::Null,
+                })
+            }
+        };
+        let own = SessionCall {
+            kind: Some(kind),
+            ..SessionCall::default()
+        };
+        let is_begun = self.call_on(own_op, conn, (Procedure::Null, Span::NONE), own);
+        if !is_begun && op.is_none() {
+            self.ops.end(own_op);
+        }
+        is_begun
+    }
+
+    /// What a call needs before it can be sent.
+    pub(super) fn need(&mut self, slot: u32) -> Need {
+        let call = self.calls.get(slot);
+        if call.own.kind.is_some() {
+            return Need::Nothing;
+        }
+        let logical = self.ops.get(call.op);
+        match call.procedure {
+            Procedure::Read | Procedure::Write => Need::Open(self.key_of(slot)),
+            Procedure::Remove => {
+                let Action::Remove { dir, name } = logical.action else {
+                    return Need::Nothing;
+                };
+                let opens = &self.own.opens[logical.proc as usize];
+                let open = match name.kind {
+                    // CLEANUP: RUN may have been stopped with files open.
+                    NameKind::File => opens.any_open(Some(ObjectId(0))),
+                    _ => opens.named(dir, name),
+                };
+                open.map_or(Need::Nothing, Need::Closed)
+            }
+            Procedure::Rename => {
+                let Action::Rename {
+                    object, new_object, ..
+                } = logical.action
+                else {
+                    return Need::Nothing;
+                };
+                let opens = &mut self.own.opens[logical.proc as usize];
+                let keys = [object, new_object].map(opens::of_object);
+                let moving = keys.into_iter().find(|key| opens.is_moving(*key));
+                moving.map_or(Need::Nothing, Need::Settled)
+            }
+            _ => Need::Nothing,
+        }
+    }
+
+    /// The key of the file of a transfer.
+    fn key_of(&self, slot: u32) -> u32 {
+        let call = self.calls.get(slot);
+        let logical = self.ops.get(call.op);
+        if logical.resending
+            && let Some(object) = logical.target.object
+        {
+            return opens::of_object(object);
+        }
+        match logical.action {
+            Action::Fill { .. } => opens::of_fill(call.op),
+            Action::Read { object, .. }
+            | Action::Write { object, .. }
+            | Action::Commit { object } => opens::of_object(object),
+            _ => opens::of_object(PROC_DIR),
+        }
+    }
+
+    /// The handle of the file with this key.
+    pub(super) fn handle_of(&self, proc: u32, key: u32) -> Fh4 {
+        let handle = match opens::object_of(key) {
+            Some(object) => self.handle(proc, object),
+            None => {
+                let made = self.ops.handle(opens::fill_of(key));
+                made.unwrap_or_else(|| self.handle(proc, PROC_DIR))
+            }
+        };
+        handle.to_fh()
+    }
+
+    /// Whether the call can be sent as far as its file is concerned; if not, it waits for the
+    /// OPEN or CLOSE that is under way or is begun here.
+    pub(super) fn prepare(&mut self, slot: u32) -> Prepared {
+        let (key, is_to_be_open) = match self.need(slot) {
+            Need::Nothing => return Prepared::Ready,
+            Need::Open(key) => (key, true),
+            Need::Closed(key) | Need::Settled(key) => (key, false),
+        };
+        let call = self.calls.get(slot);
+        let (op, conn, xid) = (call.op, call.conn, call.xid);
+        let proc = self.ops.get(op).proc;
+        let now = self.state.now;
+        let file = self.own.opens[proc as usize].find(key);
+        let (state, is_sent) = file.map_or((None, false), |f| (Some(f.state), f.is_sent));
+        let is_begun = match (state, is_to_be_open) {
+            (Some(OpenState::Open(_)), true) | (None, false) => return Prepared::Ready,
+            (Some(OpenState::Opening | OpenState::Closing), _) => {
+                // The wait for another operation's call is service time, too.
+                if is_sent {
+                    self.ops.get_mut(op).stamp_sent(now);
+                }
+                true
+            }
+            (None, true) => self.open(op, conn, key),
+            (Some(OpenState::Open(_)), false) => self.close(Some(op), conn, proc, key),
+        };
+        if !is_begun {
+            return Prepared::Blocked;
+        }
+        self.stop_using(slot);
+        let call = self.calls.get(slot);
+        if !call.on_wire && !call.own.is_repeated {
+            // The OPEN or CLOSE may need the slot.
+            self.drop_slot(slot);
+        }
+        self.calls.park(slot);
+        self.own.waiting.push(Waiter { proc, key, xid });
+        Prepared::Parked
+    }
+
+    /// Begins an OPEN for an operation.
+    fn open(&mut self, op: u32, conn: u32, key: u32) -> bool {
+        let proc = self.ops.get(op).proc;
+        self.make_space(op, conn);
+        if !self.own_call(conn, Some(op), StateCall::Open(key)) {
+            return false;
+        }
+        let uses = self.own.uses;
+        self.own.opens[proc as usize].set(key, OpenState::Opening, uses);
+        true
+    }
+
+    /// Closes the file that was not used for the longest time, if the proc has too many open.
+    pub(super) fn make_space(&mut self, op: u32, conn: u32) {
+        let proc = self.ops.get(op).proc;
+        if let Some(key) = self.own.opens[proc as usize].surplus() {
+            self.close(Some(op), conn, proc, key);
+        }
+    }
+
+    /// Begins the CLOSE of an open file.
+    pub(super) fn close(&mut self, op: Option<u32>, conn: u32, proc: u32, key: u32) -> bool {
+        let handle = self.handle_of(proc, key);
+        let Some(file) = self.own.opens[proc as usize].find(key) else {
+            return false;
+        };
+        let OpenState::Open(stateid) = file.state else {
+            return false;
+        };
+        let closing = Closing {
+            stateid,
+            handle,
+            proc,
+            key,
+        };
+        let place = self.own.keep_closing(closing);
+        if !self.own_call(conn, op, StateCall::Close(place)) {
+            self.own.forget_closing(place);
+            return false;
+        }
+        if let Some(file) = self.own.opens[proc as usize].find(key) {
+            file.state = OpenState::Closing;
+            file.is_sent = false;
+        }
+        self.own.client(conn).closing += 1;
+        true
+    }
+
+    /// A file was opened, or created open.
+    pub(super) fn opened(
+        &mut self,
+        proc: u32,
+        key: u32,
+        stateid: Stateid4,
+        name: Option<(ObjectId, Name)>,
+    ) {
+        self.own.uses += 1;
+        let uses = self.own.uses;
+        let file = self.own.opens[proc as usize].set(key, OpenState::Open(stateid), uses);
+        if name.is_some() {
+            file.name = name;
+        }
+        self.wake(proc, key);
+    }
+
+    /// An OPEN has failed: what waits for it ends with it.
+    pub(super) fn not_opened(&mut self, proc: u32, key: u32, outcome: CallOutcome, now: Nanos) {
+        let opens = &mut self.own.opens[proc as usize];
+        if opens
+            .find(key)
+            .is_some_and(|f| f.state == OpenState::Opening)
+        {
+            opens.remove(key);
+        }
+        while let Some(slot) = self.next_waiter(proc, key) {
+            self.end_call(slot, outcome, now);
+        }
+    }
+
+    /// A CLOSE has ended, whatever its outcome.
+    pub(super) fn closed(&mut self, conn: u32, place: u32) {
+        let client = self.own.client(conn);
+        client.closing = client.closing.saturating_sub(1);
+        let Some(closing) = self.own.forget_closing(place) else {
+            return;
+        };
+        let (proc, key) = (closing.proc, closing.key);
+        let opens = &mut self.own.opens[proc as usize];
+        if opens
+            .find(key)
+            .is_some_and(|f| f.state == OpenState::Closing)
+        {
+            opens.remove(key);
+        }
+        self.wake(proc, key);
+    }
+
+    fn next_waiter(&mut self, proc: u32, key: u32) -> Option<u32> {
+        loop {
+            let mut waiting = self.own.waiting.iter();
+            let at = waiting.position(|w| w.proc == proc && w.key == key)?;
+            let waiter = self.own.waiting.swap_remove(at);
+            let slot = self.calls.find(waiter.xid);
+            if let Some(slot) = slot.filter(|slot| self.calls.get(*slot).parked) {
+                return Some(slot);
+            }
+        }
+    }
+
+    /// The calls that wait for this file can be looked at again.
+    pub(super) fn wake(&mut self, proc: u32, key: u32) {
+        let now = self.state.now;
+        while let Some(slot) = self.next_waiter(proc, key) {
+            self.calls.unpark(slot, now);
+            self.queue_first(slot);
+            let opens = &mut self.own.opens[proc as usize];
+            if let Some(file) = opens.find(key)
+                && matches!(file.state, OpenState::Open(_))
+            {
+                // It is not closed before this call has used it.
+                file.users += 1;
+                self.calls.get_mut(slot).own.used = Some(key);
+            }
+        }
+    }
+
+    /// An OPEN or CLOSE is sent: the service time of the operations that wait for it begins.
+    pub(super) fn state_call_sent(&mut self, slot: u32) {
+        let call = self.calls.get(slot);
+        let place = match call.own.kind {
+            Some(StateCall::Open(key)) => Some((self.ops.get(call.op).proc, key)),
+            Some(StateCall::Close(place)) => self.own.closing(place).map(|c| (c.proc, c.key)),
+            _ => None,
+        };
+        let Some((proc, key)) = place else {
+            return;
+        };
+        let now = self.state.now;
+        if let Some(file) = self.own.opens[proc as usize].find(key) {
+            file.is_sent = true;
+        }
+        for waiter in &self.own.waiting {
+            if (waiter.proc, waiter.key) == (proc, key)
+                && let Some(slot) = self.calls.find(waiter.xid)
+            {
+                let op = self.calls.get(slot).op;
+                self.ops.get_mut(op).stamp_sent(now);
+            }
+        }
+    }
+
+    /// The call uses the open of its file from now on.
+    pub(super) fn use_open(&mut self, slot: u32) -> Stateid4 {
+        self.stop_using(slot);
+        let key = self.key_of(slot);
+        let proc = self.ops.get(self.calls.get(slot).op).proc;
+        self.own.uses += 1;
+        let uses = self.own.uses;
+        let opens = &mut self.own.opens[proc as usize];
+        let Some(stateid) = opens.used(key, uses) else {
+            return Stateid4::ANONYMOUS;
+        };
+        if let Some(file) = opens.find(key) {
+            file.users += 1;
+        }
+        let call = self.calls.get_mut(slot);
+        call.own.used = Some(key);
+        call.own.stateid = stateid;
+        stateid
+    }
+
+    /// The call does not use the open any more.
+    pub(super) fn stop_using(&mut self, slot: u32) {
+        let call = self.calls.get_mut(slot);
+        let (used, op) = (call.own.used.take(), call.op);
+        if let Some(key) = used {
+            let proc = self.ops.get(op).proc;
+            if let Some(file) = self.own.opens[proc as usize].find(key) {
+                file.users = file.users.saturating_sub(1);
+            }
+        }
+    }
+
+    /// The stateid of an object's open, if it is open.
+    pub(super) fn stateid_of(&mut self, proc: u32, object: ObjectId) -> Stateid4 {
+        let uses = self.own.uses;
+        let known = self.own.opens[proc as usize].used(opens::of_object(object), uses);
+        known.unwrap_or(Stateid4::ANONYMOUS)
+    }
+
+    /// The server does not know the state of a call's file: it is opened again. Returns
+    /// whether the call is sent again after that.
+    pub(super) fn open_again(&mut self, slot: u32) -> bool {
+        let call = self.calls.get_mut(slot);
+        let Some(key) = call.own.used else {
+            return false;
+        };
+        if call.own.reopened >= REOPENED_MAX {
+            return false;
+        }
+        call.own.reopened += 1;
+        let (op, lost) = (call.op, OpenState::Open(call.own.stateid));
+        self.stop_using(slot);
+        let proc = self.ops.get(op).proc;
+        let opens = &mut self.own.opens[proc as usize];
+        // Another call may have opened it again already.
+        if opens.find(key).is_some_and(|f| f.state == lost) {
+            opens.remove(key);
+            self.counters.add(Tally::LostOpens);
+        }
+        self.calls.requeue(slot);
+        true
+    }
+
+    /// The client is another one: nothing of this connection's procs is open any more.
+    pub(super) fn lose_opens(&mut self, conn: u32) {
+        for (proc, opens) in self.procs.iter().zip(&mut self.own.opens) {
+            if proc.conn == conn {
+                self.counters.add_many(Tally::LostOpens, opens.lose_all());
+            }
+        }
+    }
+
+    /// All calls of an operation that fills a file have ended: the file is closed.
+    pub(super) fn close_filled(&mut self, op: u32) {
+        let logical = self.ops.get(op);
+        if let Action::Fill { .. } = logical.action {
+            let (proc, key) = (logical.proc, opens::of_fill(op));
+            let conn = self.procs[proc as usize].conn;
+            if !self.close(Some(op), conn, proc, key) {
+                self.own.opens[proc as usize].remove(key);
+            }
+        }
+    }
+
+    /// Closes what is open and not in use; whether a file is open still.
+    pub(super) fn close_idle(&mut self) -> bool {
+        for proc in 0..self.procs.len() as u32 {
+            self.close_from(proc, ObjectId(0));
+        }
+        !self.own.opens.iter().all(opens::ProcOpens::is_empty)
+    }
+
+    /// Closes the files of objects from `from` on that are not in use.
+    pub(super) fn close_from(&mut self, proc: u32, from: ObjectId) {
+        let Some(conn) = self.procs.get(proc as usize).map(|p| p.conn) else {
+            return;
+        };
+        while let Some(key) = self.own.opens[proc as usize].idle(from) {
+            if !self.close(None, conn, proc, key) {
+                return;
+            }
+        }
+    }
+
+    /// What was open as one object is open as another one, after a RENAME.
+    pub(super) fn rename_open(&mut self, op: u32) {
+        let logical = self.ops.get(op);
+        let Action::Rename {
+            dir,
+            object,
+            new_name,
+            new_object,
+            ..
+        } = logical.action
+        else {
+            return;
+        };
+        let proc = logical.proc;
+        let (from, to) = (opens::of_object(object), opens::of_object(new_object));
+        let opens = &mut self.own.opens[proc as usize];
+        if opens.is_moving(from) {
+            // An OPEN that was begun during the RENAME: its end finds the file by its key.
+            let conn = self.procs[proc as usize].conn;
+            self.close(None, conn, proc, to);
+            return;
+        }
+        if from == to || opens.find(to).is_none() {
+            return opens.rename(from, to, Some((dir, new_name)));
+        }
+        let conn = self.procs[proc as usize].conn;
+        for key in [from, to] {
+            self.close(None, conn, proc, key);
+        }
+    }
+
+    /// The directory and name that an operation creates a file with.
+    pub(super) fn created_name(&self, op: u32) -> Option<(ObjectId, Name)> {
+        let subject = self.ops.get(op).action.subject()?;
+        match subject.name? {
+            (DirRef::Object(dir), name) => Some((dir, name)),
+            (DirRef::RunDir, _) => None,
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The files that a proc has open, by key: the number of the object, or of the operation that
+//! fills a file.
+
+use filermark_engine::driver::ObjectId;
+use filermark_engine::name::Name;
+use filermark_onc::nfs4::Stateid4;
+
+/// Most files that a proc keeps open.
+pub(super) const OPENS_MAX: usize = 64;
+/// Keys from here on are those of operations that fill a file; objects have lower numbers.
+const FILLED: u32 = 1 << 31;
+
+/// The key of an object's open.
+pub(super) const fn of_object(object: ObjectId) -> u32 {
+    object.0 & !FILLED
+}
+
+/// The key of the open of a file that this operation fills.
+pub(super) const fn of_fill(op: u32) -> u32 {
+    op | FILLED
+}
+
+/// The operation that fills the file of a key.
+pub(super) const fn fill_of(key: u32) -> u32 {
+    key & !FILLED
+}
+
+/// The object of a key; `None`: the file of a fill.
+pub(super) const fn object_of(key: u32) -> Option<ObjectId> {
+    match key & FILLED {
+        0 => Some(ObjectId(key)),
+        _ => None,
+    }
+}
+
+/// What is under way with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OpenState {
+    /// OPEN is under way.
+    Opening,
+    /// It is open.
+    Open(Stateid4),
+    /// CLOSE is under way.
+    Closing,
+}
+
+/// A file in the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenFile {
+    pub(super) state: OpenState,
+    /// The OPEN or CLOSE under way was sent.
+    pub(super) is_sent: bool,
+    /// Calls under way that use it.
+    pub(super) users: u32,
+    /// The number of its last use.
+    last_use: u64,
+    /// Where it was created, if this proc has created it.
+    pub(super) name: Option<(ObjectId, Name)>,
+}
+
+/// The open files of a proc.
+#[derive(Debug, Default)]
+pub(crate) struct ProcOpens {
+    /// Searched for every READ and WRITE, so the keys are apart.
+    keys: Vec<u32>,
+    files: Vec<OpenFile>,
+}
+
+impl ProcOpens {
+    fn place(&self, key: u32) -> Option<usize> {
+        self.keys.iter().position(|known| *known == key)
+    }
+
+    pub(super) fn find(&mut self, key: u32) -> Option<&mut OpenFile> {
+        let at = self.place(key)?;
+        self.files.get_mut(at)
+    }
+
+    /// The stateid of an open file, which is used now.
+    #[inline]
+    pub(super) fn used(&mut self, key: u32, number: u64) -> Option<Stateid4> {
+        let file = self.find(key)?;
+        let OpenState::Open(stateid) = file.state else {
+            return None;
+        };
+        file.last_use = number;
+        Some(stateid)
+    }
+
+    /// Adds a file, or replaces what is known of it.
+    pub(super) fn set(&mut self, key: u32, state: OpenState, number: u64) -> &mut OpenFile {
+        let file = OpenFile {
+            state,
+            is_sent: false,
+            users: 0,
+            last_use: number,
+            name: None,
+        };
+        let at = match self.place(key) {
+            Some(at) => at,
+            None => {
+                self.keys.push(key);
+                self.files.push(file);
+                self.keys.len() - 1
+            }
+        };
+        let kept = &mut self.files[at];
+        kept.state = state;
+        kept.is_sent = false;
+        kept.last_use = number;
+        kept
+    }
+
+    pub(super) fn remove(&mut self, key: u32) {
+        if let Some(at) = self.place(key) {
+            self.keys.swap_remove(at);
+            self.files.swap_remove(at);
+        }
+    }
+
+    /// The key of the file that was created with this name.
+    pub(super) fn named(&self, dir: ObjectId, name: Name) -> Option<u32> {
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(_, file)| file.name == Some((dir, name)));
+        found.map(|(key, _)| *key)
+    }
+
+    /// Moves an open file to another key.
+    pub(super) fn rename(&mut self, from: u32, to: u32, name: Option<(ObjectId, Name)>) {
+        if let Some(at) = self.place(from) {
+            self.keys[at] = to;
+            self.files[at].name = name;
+            // Calls under way know the earlier key.
+            self.files[at].users = 0;
+        }
+    }
+
+    /// The open file to be closed so that another one can be opened: the one that was not used
+    /// for the longest time, if there are too many. Those in use are not chosen.
+    pub(super) fn surplus(&self) -> Option<u32> {
+        if self.keys.len() < OPENS_MAX {
+            return None;
+        }
+        let is_open = |file: &OpenFile| matches!(file.state, OpenState::Open(_));
+        let files = self.keys.iter().zip(&self.files);
+        let staying = files.filter(|(_, file)| file.state != OpenState::Closing);
+        let count = staying.clone().count();
+        let mut idle = staying.filter(|(_, file)| is_open(file) && file.users == 0);
+        let first = idle.next()?;
+        let oldest = idle.fold(first, |a, b| match b.1.last_use < a.1.last_use {
+            true => b,
+            false => a,
+        });
+        (count >= OPENS_MAX).then_some(*oldest.0)
+    }
+
+    /// Whether OPEN or CLOSE of this file is under way.
+    pub(super) fn is_moving(&mut self, key: u32) -> bool {
+        let file = self.find(key);
+        file.is_some_and(|file| !matches!(file.state, OpenState::Open(_)))
+    }
+
+    /// A file of an object from this one on that is open and not in use.
+    pub(super) fn idle(&self, from: ObjectId) -> Option<u32> {
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(key, file)| {
+            object_of(**key).is_some_and(|object| object >= from)
+                && matches!(file.state, OpenState::Open(_))
+                && file.users == 0
+        });
+        found.map(|(key, _)| *key)
+    }
+
+    /// A file that is open, from this object on; without `from` also the file of a fill.
+    pub(super) fn any_open(&self, from: Option<ObjectId>) -> Option<u32> {
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(key, file)| {
+            let is_meant = match (from, object_of(**key)) {
+                (Some(from), Some(object)) => object >= from,
+                (Some(_), None) => false,
+                (None, _) => true,
+            };
+            is_meant && matches!(file.state, OpenState::Open(_))
+        });
+        found.map(|(key, _)| *key)
+    }
+
+    /// Drops the open files: the server has lost them. What is being opened is opened after
+    /// that. Returns how many were open.
+    pub(super) fn lose_all(&mut self) -> u64 {
+        let mut lost = 0;
+        while let Some(key) = self.any_open(None) {
+            self.remove(key);
+            lost += 1;
+        }
+        lost
+    }
+
+    /// Whether nothing is open, being opened or being closed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_engine::name::NameKind;
+
+    const OPEN: OpenState = OpenState::Open(Stateid4::ANONYMOUS);
+
+    #[test]
+    fn the_file_without_use_for_the_longest_time_is_closed_first() {
+        let mut opens = ProcOpens::default();
+        for n in 0..OPENS_MAX as u32 - 1 {
+            opens.set(n, OPEN, u64::from(n));
+            assert_eq!(opens.surplus(), None);
+        }
+        opens.set(63, OpenState::Opening, 63);
+        assert_eq!(opens.surplus(), Some(0));
+        assert!(opens.used(0, 100).is_some());
+        assert_eq!(opens.surplus(), Some(1));
+        if let Some(file) = opens.find(1) {
+            file.users = 1;
+        }
+        assert_eq!(opens.surplus(), Some(2), "1 is in use");
+        opens.set(2, OpenState::Closing, 2);
+        assert_eq!(opens.surplus(), None, "one is being closed");
+        assert_eq!(opens.used(2, 101), None);
+        assert_eq!(opens.used(63, 101), None);
+    }
+
+    #[test]
+    fn files_in_use_are_not_idle() {
+        let mut opens = ProcOpens::default();
+        opens.set(1, OPEN, 1).users = 1;
+        opens.set(2, OpenState::Opening, 2);
+        opens.set(of_fill(3), OPEN, 3);
+        assert_eq!(opens.idle(ObjectId(0)), None);
+        assert!(opens.is_moving(2) && !opens.is_moving(1) && !opens.is_moving(9));
+        opens.set(4, OPEN, 4);
+        assert_eq!(opens.idle(ObjectId(0)), Some(4));
+        assert_eq!(opens.idle(ObjectId(5)), None);
+    }
+
+    #[test]
+    fn files_are_found_by_name_and_keep_it_when_they_are_renamed() {
+        let mut opens = ProcOpens::default();
+        let [a, b] = [1, 2].map(|n| Name::new(NameKind::Small, n));
+        let dir = ObjectId(0);
+        opens.set(5, OPEN, 1).name = Some((dir, a));
+        assert_eq!((opens.named(dir, a), opens.named(dir, b)), (Some(5), None));
+        opens.rename(5, 6, Some((dir, b)));
+        assert_eq!((opens.named(dir, a), opens.named(dir, b)), (None, Some(6)));
+        assert!(opens.find(5).is_none());
+    }
+
+    #[test]
+    fn files_from_an_object_on_are_found_and_fills_only_without_one() {
+        let mut opens = ProcOpens::default();
+        opens.set(of_object(ObjectId(3)), OPEN, 1);
+        opens.set(of_fill(7), OPEN, 1);
+        assert_eq!(opens.any_open(Some(ObjectId(4))), None);
+        assert_eq!(opens.any_open(Some(ObjectId(3))), Some(3));
+        assert_eq!(object_of(of_fill(7)), None);
+        assert_eq!(opens.lose_all(), 2);
+        assert!(opens.is_empty());
+    }
+}

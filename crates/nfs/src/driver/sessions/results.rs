@@ -1,0 +1,270 @@
+//! The results of the operations, as those of the procedures of version 3.
+
+use super::rows::StateCall;
+use super::state::Sessions;
+use crate::driver::core::Core;
+use crate::driver::counters::Tally;
+use crate::driver::readdir::ListingPart;
+use crate::driver::reply::CallOutcome;
+use filermark_onc::nfs3::{self, FileWcc, Nfsstat3, Procedure, WccData};
+use filermark_onc::nfs4::*;
+use filermark_onc::xdr::DecodeError;
+
+/// The results of a COMPOUND.
+type Results<'r> = CompoundRes<'r, Operation>;
+
+/// Why the results of a call end early.
+enum Early {
+    Status(Nfsstat4),
+    Malformed(DecodeError),
+}
+
+impl From<Nfsstat4> for Early {
+    fn from(status: Nfsstat4) -> Self {
+        Self::Status(status)
+    }
+}
+
+impl From<DecodeError> for Early {
+    fn from(error: DecodeError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl Core<Sessions> {
+    /// Judges the call in this slot by its results behind SEQUENCE.
+    pub(super) fn results(
+        &mut self,
+        slot: u32,
+        row: &mut Results<'_>,
+    ) -> Result<CallOutcome, DecodeError> {
+        let call = self.calls.get(slot);
+        let (kind, procedure) = (call.own.kind, call.procedure);
+        let judged = match kind {
+            Some(kind) => self.state_results(slot, kind, row),
+            None => self.operation_results(slot, procedure, row),
+        };
+        match judged {
+            Ok(outcome) => {
+                row.end()?;
+                Ok(outcome)
+            }
+            Err(Early::Malformed(error)) => Err(error),
+            Err(Early::Status(status)) => {
+                let status = Nfsstat3::from_u32(status.to_u32());
+                Ok(self.refused_results(slot, procedure, status))
+            }
+        }
+    }
+
+    /// The outcome of a call of which an operation was refused.
+    fn refused_results(
+        &mut self,
+        slot: u32,
+        procedure: Procedure,
+        status: Nfsstat3,
+    ) -> CallOutcome {
+        if self.calls.get(slot).own.kind.is_some() || is_later(status) {
+            return CallOutcome::Failed(status);
+        }
+        let refused = CallOutcome::Failed(status);
+        match procedure {
+            Procedure::Create | Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
+                self.made(slot, Err(status))
+            }
+            Procedure::Remove | Procedure::Rmdir => {
+                self.accept_replay(slot, refused, Nfsstat3::Noent)
+            }
+            Procedure::Rename => self.renamed(slot, refused),
+            Procedure::Link => self.linked(slot, refused),
+            Procedure::Readdir | Procedure::Readdirplus => {
+                // NFS4ERR_NOT_SAME: the cookie verifier is not that of the directory.
+                let is_other = status.to_u32() == Nfsstat4::NotSame.to_u32();
+                let status = if is_other { Nfsstat3::NotSync } else { status };
+                self.not_listed(slot, status)
+            }
+            _ => refused,
+        }
+    }
+
+    fn state_results(
+        &mut self,
+        slot: u32,
+        kind: StateCall,
+        row: &mut Results<'_>,
+    ) -> Result<CallOutcome, Early> {
+        match kind {
+            StateCall::Open(_) => {
+                row.read::<PutfhArgs<'_>>()??;
+                let open = row.read::<OpenArgs<'_>>()??;
+                self.note_open(slot, open.stateid);
+                rest(row)
+            }
+            StateCall::Close(_) => {
+                let is_closed =
+                    row.read::<PutfhArgs<'_>>()?.is_ok() && row.read::<CloseArgs>()?.is_ok();
+                let is_later = matches!(row.status, Nfsstat4::Delay | Nfsstat4::Grace);
+                if !is_closed && is_later {
+                    return Err(row.status.into());
+                }
+                // A file that is not open any more needs no CLOSE.
+                self.counters
+                    .add_many(Tally::RefusedCloses, u64::from(!is_closed));
+                Ok(CallOutcome::Ok)
+            }
+            StateCall::Renew => Ok(CallOutcome::Ok),
+            StateCall::DestroySession => {
+                row.read::<DestroySessionArgs>()??;
+                Ok(CallOutcome::Ok)
+            }
+            StateCall::DestroyClientid => {
+                match row.read::<DestroyClientidArgs>()? {
+                    // The server does not know it any more.
+                    Ok(()) | Err(Nfsstat4::StaleClientid) => {}
+                    Err(status) => return Err(status.into()),
+                }
+                Ok(CallOutcome::Ok)
+            }
+        }
+    }
+
+    fn operation_results(
+        &mut self,
+        slot: u32,
+        procedure: Procedure,
+        row: &mut Results<'_>,
+    ) -> Result<CallOutcome, Early> {
+        row.read::<PutfhArgs<'_>>()??;
+        match procedure {
+            Procedure::Null => Ok(CallOutcome::Ok),
+            Procedure::Getattr | Procedure::Fsstat | Procedure::Fsinfo | Procedure::Pathconf => {
+                getattr(row)
+            }
+            Procedure::Setattr => {
+                let set = row.read::<SetattrArgs<'_>>()?;
+                if set.status != Nfsstat4::Ok {
+                    return Err(set.status.into());
+                }
+                rest(row)?;
+                Ok(self.resized(slot, CallOutcome::Ok))
+            }
+            Procedure::Access => {
+                row.read::<AccessArgs>()??;
+                rest(row)
+            }
+            Procedure::Readlink => {
+                row.read::<ReadlinkArgs>()??;
+                Ok(CallOutcome::Ok)
+            }
+            Procedure::Lookup => {
+                row.read::<LookupArgs<'_>>()??;
+                let object = row.read::<GetfhArgs>()??.object;
+                rest(row)?;
+                Ok(self.found(slot, Ok(object)))
+            }
+            Procedure::Create => self.created(slot, row),
+            Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
+                row.read::<CreateArgs<'_>>()??;
+                self.made_with_handle(slot, row)
+            }
+            Procedure::Remove | Procedure::Rmdir => {
+                row.read::<RemoveArgs<'_>>()??;
+                Ok(CallOutcome::Ok)
+            }
+            Procedure::Rename => {
+                row.read::<SavefhArgs>()??;
+                row.read::<PutfhArgs<'_>>()??;
+                row.read::<RenameArgs<'_>>()??;
+                Ok(self.renamed(slot, CallOutcome::Ok))
+            }
+            Procedure::Link => {
+                row.read::<SavefhArgs>()??;
+                row.read::<PutfhArgs<'_>>()??;
+                row.read::<LinkArgs<'_>>()??;
+                rest(row)?;
+                Ok(self.linked(slot, CallOutcome::Ok))
+            }
+            Procedure::Read => {
+                let read = row.read::<ReadArgs>()??;
+                Ok(self.has_read(slot, Ok(data_read(&read))))
+            }
+            Procedure::Write => {
+                let written = row.read::<WriteArgs<'_>>()??;
+                rest(row)?;
+                Ok(self.has_written(slot, Ok(data_written(&written))))
+            }
+            Procedure::Commit => {
+                let verf = row.read::<CommitArgs>()??.writeverf;
+                let file_wcc = WccData::default();
+                Ok(self.has_committed(slot, Ok(nfs3::CommitOk { file_wcc, verf })))
+            }
+            Procedure::Readdir | Procedure::Readdirplus => {
+                let listed = row.read::<ReaddirArgs>()??;
+                let mut part = ListingPart {
+                    cookie: None,
+                    eof: listed.eof,
+                };
+                for entry in listed.entries.iter() {
+                    part.cookie = Some(entry.cookie);
+                }
+                Ok(self.listed(slot, listed.cookieverf, Ok(part)))
+            }
+        }
+    }
+
+    /// OPEN with creation: the file is open even if an operation after it has failed.
+    fn created(&mut self, slot: u32, row: &mut Results<'_>) -> Result<CallOutcome, Early> {
+        let open = row.read::<OpenArgs<'_>>()??;
+        self.note_open(slot, open.stateid);
+        self.made_with_handle(slot, row)
+    }
+
+    /// An object was created: its handle is that of GETFH, or is looked up.
+    fn made_with_handle(&mut self, slot: u32, row: &mut Results<'_>) -> Result<CallOutcome, Early> {
+        let object = match row.left() {
+            0 => None,
+            _ => row.read::<GetfhArgs>()?.ok().map(|found| found.object),
+        };
+        rest(row)?;
+        Ok(self.made(slot, Ok(object)))
+    }
+}
+
+/// The operation that was asked for was executed, whatever becomes of those behind it.
+fn rest(row: &mut Results<'_>) -> Result<CallOutcome, Early> {
+    for result in row {
+        result?;
+    }
+    Ok(CallOutcome::Ok)
+}
+
+fn getattr(row: &mut Results<'_>) -> Result<CallOutcome, Early> {
+    row.read::<GetattrArgs>()??;
+    Ok(CallOutcome::Ok)
+}
+
+fn data_read<'r>(read: &ReadOk<'r>) -> nfs3::ReadOk<'r> {
+    nfs3::ReadOk {
+        file_attributes: None,
+        count: read.data.len() as u32,
+        eof: read.eof,
+        data: read.data,
+    }
+}
+
+fn data_written(written: &WriteOk) -> nfs3::WriteOk {
+    nfs3::WriteOk {
+        file_wcc: FileWcc::default().file_wcc,
+        count: written.count,
+        committed: written.committed,
+        verf: written.writeverf,
+    }
+}
+
+/// Whether the call is sent again later.
+fn is_later(status: Nfsstat3) -> bool {
+    let number = status.to_u32();
+    [Nfsstat4::Delay, Nfsstat4::Grace]
+        .iter()
+        .any(|later| later.to_u32() == number)
+}

@@ -1,0 +1,94 @@
+//! Which operations each call has: the translation of the procedures of version 3, and the
+//! calls that keep the state.
+
+use super::state::SessionCall;
+use crate::driver::calls::Call;
+use filermark_onc::nfs3::Procedure;
+use filermark_onc::nfs4::Operation::{self, *};
+
+/// The operations of a COMPOUND, in order.
+pub(super) type Row = &'static [Operation];
+
+/// A call that version 3 does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StateCall {
+    /// Opens the file under this key of the proc's table.
+    Open(u32),
+    /// Closes this one of the files that are being closed.
+    Close(u32),
+    /// SEQUENCE alone: renews the lease.
+    Renew,
+    /// Ends the session.
+    DestroySession,
+    /// Ends the client.
+    DestroyClientid,
+}
+
+impl StateCall {
+    const fn row(self) -> Row {
+        match self {
+            Self::Open(_) => &[Sequence, Putfh, Open, Getattr],
+            Self::Close(_) => &[Sequence, Putfh, Close],
+            Self::Renew => &[Sequence],
+            Self::DestroySession => &[Operation::DestroySession],
+            Self::DestroyClientid => &[Operation::DestroyClientid],
+        }
+    }
+}
+
+/// The operations of a call; NULL has none and is no COMPOUND.
+pub(super) fn of(call: &Call<SessionCall>) -> Row {
+    match call.own.kind {
+        Some(kind) => kind.row(),
+        None => of_procedure(call.procedure),
+    }
+}
+
+const fn of_procedure(procedure: Procedure) -> Row {
+    match procedure {
+        Procedure::Null => &[],
+        Procedure::Getattr | Procedure::Fsstat | Procedure::Fsinfo | Procedure::Pathconf => {
+            &[Sequence, Putfh, Getattr]
+        }
+        Procedure::Setattr => &[Sequence, Putfh, Setattr, Getattr],
+        Procedure::Lookup => &[Sequence, Putfh, Lookup, Getfh, Getattr],
+        Procedure::Access => &[Sequence, Putfh, Access, Getattr],
+        Procedure::Readlink => &[Sequence, Putfh, Readlink],
+        Procedure::Read => &[Sequence, Putfh, Read],
+        Procedure::Write => &[Sequence, Putfh, Write, Getattr],
+        Procedure::Create => &[Sequence, Putfh, Open, Getfh, Access, Getattr],
+        Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
+            &[Sequence, Putfh, Create, Getfh, Getattr]
+        }
+        Procedure::Remove | Procedure::Rmdir => &[Sequence, Putfh, Remove],
+        Procedure::Rename => &[Sequence, Putfh, Savefh, Putfh, Rename],
+        Procedure::Link => &[Sequence, Putfh, Savefh, Putfh, Link, Restorefh, Getattr],
+        Procedure::Readdir | Procedure::Readdirplus => &[Sequence, Putfh, Readdir],
+        Procedure::Commit => &[Sequence, Putfh, Commit],
+    }
+}
+
+/// Whether the call begins with SEQUENCE, and so needs a slot.
+pub(super) fn needs_slot(call: &Call<SessionCall>) -> bool {
+    of(call).first() == Some(&Sequence)
+}
+
+/// Whether the server is asked to keep the reply: the call must not be executed twice, and
+/// its reply is short.
+pub(super) fn is_cached(call: &Call<SessionCall>) -> bool {
+    match call.own.kind {
+        Some(kind) => matches!(kind, StateCall::Open(_) | StateCall::Close(_)),
+        None => matches!(
+            call.procedure,
+            Procedure::Setattr
+                | Procedure::Create
+                | Procedure::Mkdir
+                | Procedure::Symlink
+                | Procedure::Mknod
+                | Procedure::Remove
+                | Procedure::Rmdir
+                | Procedure::Rename
+                | Procedure::Link
+        ),
+    }
+}

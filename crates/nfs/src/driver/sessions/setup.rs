@@ -1,0 +1,221 @@
+//! The set-up of the clients, what they lose, and the renewal of their leases.
+
+use super::client::Stage;
+use super::rows::StateCall;
+use super::state::Sessions;
+use crate::driver::core::{Core, Timer};
+use crate::driver::counters::Tally;
+use crate::driver::variant::ConnTimer;
+use crate::version4::{Established, MINOR_VERSION, SetupStep, StatusFlags};
+use filermark_driver_kit::sockets::{Event, probe_xid};
+use filermark_model::Nanos;
+use filermark_onc::nfs4::{
+    BindConnToSessionArgs, CompoundRes, CompoundWriter, Nfsstat4, PROC_COMPOUND, channel_dir,
+};
+use filermark_onc::rpc::ReplyHeader;
+use filermark_onc::xdr::{Decode, DecodeError, Decoder};
+use std::io;
+
+impl Core<Sessions> {
+    /// The connection is there: a session is set up, or goes on with it.
+    pub(super) fn connect_client(&mut self, conn: u32) -> Event {
+        let now = self.state.clock.now();
+        let (request, ready_max) = (self.own.request, self.own.ready_max);
+        let client = self.own.client(conn);
+        client.xid = probe_xid(conn ^ now.0 as u32);
+        if client.ending.is_without_session() {
+            client.stage = Stage::Up;
+            return Event::Up;
+        }
+        // A slot without a reply cannot be used again: with it the session is given up.
+        if client.has_session() && client.dead_slots == 0 {
+            self.bind(conn);
+        } else {
+            client.begin_setup(request, ready_max);
+            self.set_up_again(conn);
+        }
+        Event::Send
+    }
+
+    /// The session of an earlier connection goes on with this one.
+    fn bind(&mut self, conn: u32) {
+        let client = &mut self.own.clients[conn as usize];
+        let Some(established) = &client.session else {
+            return;
+        };
+        client.stage = Stage::Binding;
+        let out = &mut client.unsent;
+        let record = self.template.begin(out, client.xid, PROC_COMPOUND);
+        let mut row = CompoundWriter::begin(out, b"", MINOR_VERSION);
+        row.op(&BindConnToSessionArgs {
+            sessid: established.session.sessionid(),
+            dir: channel_dir::FORE,
+            use_conn_in_rdma_mode: false,
+        });
+        row.finish();
+        record.finish(out);
+    }
+
+    /// Sends the next call of the set-up.
+    pub(super) fn set_up_again(&mut self, conn: u32) {
+        let client = &mut self.own.clients[conn as usize];
+        if let Some(setup) = &client.setup {
+            client.stage = Stage::SettingUp;
+            client.xid = probe_xid(client.xid.wrapping_shr(18).wrapping_add(1));
+            setup.next_call(&self.template, client.xid, &mut client.unsent);
+            self.calls.mark_dirty(conn);
+        }
+    }
+
+    /// A reply to a call of the set-up.
+    pub(super) fn set_up_reply(&mut self, conn: u32, record: &[u8]) -> Event {
+        let client = self.own.client(conn);
+        if client.stage == Stage::Binding {
+            return self.bound(conn, record);
+        }
+        let Some(setup) = &mut client.setup else {
+            return Event::Nothing;
+        };
+        match setup.reply(record) {
+            Ok(SetupStep::Call) => {
+                self.set_up_again(conn);
+                Event::Send
+            }
+            Ok(SetupStep::Wait(wait)) => {
+                client.stage = Stage::Waiting;
+                self.counters.add(Tally::JukeboxWaits);
+                let at = self.state.now + Nanos(wait.as_nanos() as u64);
+                let timer = ConnTimer::SetUp;
+                self.start_timer(at, Timer::OfConn { conn, timer });
+                Event::Nothing
+            }
+            Ok(SetupStep::Up(session)) => self.session_up(conn, session),
+            Err(refusal) => Event::Refused(refusal.to_string()),
+        }
+    }
+
+    /// The answer to BIND_CONN_TO_SESSION.
+    fn bound(&mut self, conn: u32, record: &[u8]) -> Event {
+        let status = match binding_status(record) {
+            Ok(status) => status,
+            Err(error) => return lost(format!("BIND_CONN_TO_SESSION: {error}")),
+        };
+        if status == Nfsstat4::Ok {
+            self.counters.add(Tally::BoundSessions);
+            self.own.client(conn).stage = Stage::Up;
+            return Event::Up;
+        }
+        self.lose_session(conn);
+        let (request, ready_max) = (self.own.request, self.own.ready_max);
+        self.own.client(conn).begin_setup(request, ready_max);
+        self.set_up_again(conn);
+        Event::Send
+    }
+
+    /// A session was set up.
+    fn session_up(&mut self, conn: u32, established: Box<Established>) -> Event {
+        let client = self.own.client(conn);
+        let had_session = client.session.is_some();
+        let is_new_client = established.is_new_client;
+        let limits = *established.session.fore();
+        client.setup = None;
+        client.session = Some(established);
+        client.stage = Stage::Up;
+        client.is_lost = false;
+        client.dead_slots = 0;
+        client.callback_number = 0;
+        client.number = client.number.wrapping_add(1);
+        client.last_call = self.state.now;
+        self.start_renewal(conn);
+        let (read_max, write_max) = (limits.read_bytes_max(), limits.write_bytes_max());
+        for file_system in &mut self.file_systems {
+            file_system.rsize = file_system.rsize.min(read_max);
+            file_system.wsize = file_system.wsize.min(write_max);
+            file_system.readdir_bytes = file_system.readdir_bytes.min(read_max);
+        }
+        if had_session && is_new_client {
+            self.counters.add(Tally::LostClients);
+            self.lose_opens(conn);
+        }
+        Event::Up
+    }
+
+    /// The server has lost the session, or it cannot be used; returns whether another one is
+    /// to be tried.
+    pub(super) fn lose_session(&mut self, conn: u32) -> bool {
+        let client = self.own.client(conn);
+        let is_first = !client.is_lost;
+        let again = client.lose();
+        self.counters
+            .add_many(Tally::LostSessions, u64::from(is_first));
+        again
+    }
+
+    fn start_renewal(&mut self, conn: u32) {
+        let client = self.own.client(conn);
+        let Some(wait) = client.renewal_wait() else {
+            return;
+        };
+        if !std::mem::replace(&mut client.has_renewal_timer, true) {
+            let at = client.last_call + wait;
+            let at = at.max(self.state.now + Nanos::from_millis(100));
+            let timer = ConnTimer::Renewal;
+            self.start_timer(at, Timer::OfConn { conn, timer });
+        }
+    }
+
+    /// Renews the lease if the connection was idle for a third of it.
+    pub(super) fn renew_lease(&mut self, conn: u32) {
+        let now = self.state.now;
+        let client = self.own.client(conn);
+        client.has_renewal_timer = false;
+        let Some(wait) = client.renewal_wait() else {
+            return;
+        };
+        let is_idle = now.since(client.last_call) >= wait;
+        let is_due = is_idle && client.has_session() && !client.is_renewing;
+        if is_due && !self.state.stop.is_raised() {
+            self.own.client(conn).is_renewing = true;
+            self.counters.add(Tally::LeaseRenewals);
+            self.own_call(conn, None, StateCall::Renew);
+        }
+        if is_idle {
+            self.own.client(conn).last_call = now;
+        }
+        self.start_renewal(conn);
+    }
+
+    /// Reads `sr_status_flags`: each flag is counted once per session.
+    pub(super) fn note_flags(&mut self, conn: u32, flags: StatusFlags) {
+        let client = self.own.client(conn);
+        let new = flags.0 & !client.flags_seen;
+        client.flags_seen = flags.0;
+        if new == 0 {
+            return;
+        }
+        let new = StatusFlags(new);
+        self.counters.add(Tally::StatusFlags);
+        self.counters.add_many(
+            Tally::RevokedStates,
+            u64::from(new.is_state_revoked() || new.is_reclaim_needed()),
+        );
+    }
+}
+
+pub(super) fn lost(reason: String) -> Event {
+    Event::Lost(io::Error::other(reason))
+}
+
+fn binding_status(record: &[u8]) -> Result<Nfsstat4, DecodeError> {
+    let mut d = Decoder::new(record);
+    let header = ReplyHeader::decode(&mut d)?;
+    if header.check().is_err() {
+        return Ok(Nfsstat4::Serverfault);
+    }
+    let mut row = CompoundRes::decode(&mut d)?;
+    if row.left() == 0 {
+        return Ok(row.status);
+    }
+    let result = row.read::<BindConnToSessionArgs>()?;
+    Ok(result.err().unwrap_or(Nfsstat4::Ok))
+}

@@ -1,0 +1,125 @@
+//! The state of version 4.1: of a shard, and of a call.
+
+use super::client::Client;
+use super::opens::ProcOpens;
+use super::rows::StateCall;
+use crate::version4::SessionRequest;
+use filermark_model::Nanos;
+use filermark_onc::nfs4::{Fh4, Stateid4};
+use std::time::Duration;
+
+/// The longest wait for a busy server.
+pub(super) const DELAY_LONGEST: Nanos = Nanos::from_millis(100);
+
+/// What a call has in this version.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionCall {
+    /// What the driver itself wants, if it is no procedure of version 3.
+    pub(super) kind: Option<StateCall>,
+    /// Its slot of the session, from its encoding to its reply.
+    pub(super) slot: Option<u32>,
+    /// The number of the client's session in which it has the slot.
+    pub(super) session: u32,
+    /// The file whose open it uses.
+    pub(super) used: Option<u32>,
+    /// The state of this open that it has used last.
+    pub(super) stateid: Stateid4,
+    /// The server may have executed it in an earlier session.
+    pub(super) is_repeated: bool,
+    /// How often its file was opened again because the server had lost the state.
+    pub(super) reopened: u8,
+}
+
+/// A call that waits until a file is open or closed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiter {
+    pub(super) proc: u32,
+    pub(super) key: u32,
+    pub(super) xid: u32,
+}
+
+/// A file that is being closed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closing {
+    pub(super) stateid: Stateid4,
+    pub(super) handle: Fh4,
+    pub(super) proc: u32,
+    pub(super) key: u32,
+}
+
+/// The state of all connections and procs of a shard.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    /// By connection.
+    pub(super) clients: Vec<Client>,
+    /// By proc: what is open.
+    pub(super) opens: Vec<ProcOpens>,
+    /// By proc: its number in the run, which names the owner of its opens.
+    pub(super) owners: Vec<u32>,
+    /// What is asked of servers for a session.
+    pub(super) request: SessionRequest,
+    /// The longest wait of a set-up for a server that is not ready.
+    pub(super) ready_max: Duration,
+    /// Most waits of a call for a server that is not ready.
+    pub(super) delays_max: u16,
+    /// Calls that wait until a file is open or closed.
+    pub(super) waiting: Vec<Waiter>,
+    /// Files that are being closed.
+    pub(super) closing: Vec<Option<Closing>>,
+    pub(super) closing_free: Vec<u32>,
+    /// Counts uses of opens.
+    pub(super) uses: u64,
+}
+
+impl Sessions {
+    /// Clients of these connections, for procs with these numbers. `busy_max` is the longest
+    /// time that a call waits for a server that is not ready.
+    pub(crate) fn new(
+        clients: Vec<Client>,
+        procs: Vec<u32>,
+        request: SessionRequest,
+        busy_max: Nanos,
+    ) -> Self {
+        Self {
+            clients,
+            opens: procs.iter().map(|_| ProcOpens::default()).collect(),
+            owners: procs,
+            request,
+            ready_max: Duration::from_nanos(busy_max.0),
+            delays_max: (busy_max.0 / DELAY_LONGEST.0).clamp(1, u16::MAX.into()) as u16,
+            waiting: Vec::with_capacity(64),
+            closing: Vec::new(),
+            closing_free: Vec::new(),
+            uses: 0,
+        }
+    }
+
+    pub(super) fn client(&mut self, conn: u32) -> &mut Client {
+        &mut self.clients[conn as usize]
+    }
+
+    /// Keeps a file that is being closed; returns its place.
+    pub(super) fn keep_closing(&mut self, closing: Closing) -> u32 {
+        match self.closing_free.pop() {
+            Some(place) => {
+                self.closing[place as usize] = Some(closing);
+                place
+            }
+            None => {
+                self.closing.push(Some(closing));
+                self.closing.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Its CLOSE has ended.
+    pub(super) fn forget_closing(&mut self, place: u32) -> Option<Closing> {
+        let closing = self.closing.get_mut(place as usize)?.take()?;
+        self.closing_free.push(place);
+        Some(closing)
+    }
+
+    pub(super) fn closing(&self, place: u32) -> Option<Closing> {
+        *self.closing.get(place as usize)?
+    }
+}

@@ -1,0 +1,590 @@
+//! A server of NFSv4.1 for tests: sessions with slots and kept replies, opens, files without
+//! contents of their own. A script changes what it does with each COMPOUND of a session.
+
+use filermark_engine::data::{DataSource, VerifyLevel};
+use filermark_onc::nfs4::*;
+use filermark_onc::record::{RecordReader, append_fragments};
+use filermark_onc::rpc::{CallHeader, ReplyHeader};
+use filermark_onc::xdr::{Decoder, Encoder};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+/// What the server does with a COMPOUND.
+#[derive(Clone, Debug)]
+pub(super) enum Deed {
+    /// What a correct server does.
+    Good,
+    /// SEQUENCE is answered with this.
+    Sequence(Nfsstat4),
+    /// The same, although the server has counted the call.
+    Used(Nfsstat4),
+    /// The operation at this place is answered with this, and those before it are executed.
+    Fail(usize, Nfsstat4),
+    /// It is executed, and the connection ends without a reply.
+    CloseAfter,
+    /// The connection ends before it is executed.
+    CloseBefore,
+    /// The COMPOUND fails before SEQUENCE.
+    Bare(Nfsstat4),
+    /// The reply has no results.
+    Garbage,
+    /// No reply.
+    Silent,
+    /// This record is sent before the reply.
+    Call(Vec<u8>),
+    /// `sr_target_highest_slotid` and `sr_status_flags` of the reply.
+    Target(u32, u32),
+    /// All sessions, and with `true` all clients and opens, are lost before it.
+    Forget(bool),
+}
+
+/// A COMPOUND of a session as a script sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Number of the COMPOUND, from 0.
+    pub(super) nth: usize,
+    /// Its operations behind SEQUENCE.
+    pub(super) ops: Vec<Operation>,
+}
+
+impl Seen {
+    pub(super) fn has(&self, operation: Operation) -> bool {
+        self.ops.contains(&operation)
+    }
+}
+
+type Script = dyn FnMut(&Seen) -> Deed + Send;
+
+struct Slot {
+    sequenceid: u32,
+    /// The last reply, if it was to be kept.
+    kept: Option<Vec<u8>>,
+}
+
+struct SessionState {
+    clientid: u64,
+    slots: Vec<Slot>,
+}
+
+/// What the server has and has seen.
+pub(super) struct State {
+    script: Box<Script>,
+    /// Slots that are granted.
+    pub(super) slots: u32,
+    next: u64,
+    pub(super) clients: BTreeSet<u64>,
+    sessions: BTreeMap<Sessionid4, SessionState>,
+    /// What is open: state and owner.
+    pub(super) opens: BTreeMap<[u8; 12], Vec<u8>>,
+    /// COMPOUNDs that were executed, with the operations behind SEQUENCE.
+    pub(super) executed: Vec<Vec<Operation>>,
+    /// Operations outside of sessions.
+    pub(super) single: Vec<Operation>,
+    /// Retries that were answered from what was kept.
+    pub(super) replays: usize,
+    /// Messages of the client that are answers to callbacks.
+    pub(super) answers: Vec<Vec<u8>>,
+    /// Replies are kept, if the client wants it.
+    pub(super) keeps: bool,
+    /// How safe WRITEs are answered.
+    pub(super) stable: StableHow,
+    pub(super) most_open: usize,
+    /// The write verifier.
+    pub(super) verf: [u8; 8],
+    /// The handle that each state was opened with.
+    files: BTreeMap<[u8; 12], Vec<u8>>,
+    /// CLOSEs with a state of another file.
+    pub(super) wrong_handles: usize,
+    seen: usize,
+    streams: Vec<TcpStream>,
+    is_over: bool,
+}
+
+/// The server. Dropping it stops it.
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    state: Arc<Mutex<State>>,
+    acceptor: Option<thread::JoinHandle<()>>,
+}
+
+impl Server {
+    pub(super) fn start(slots: u32, script: impl FnMut(&Seen) -> Deed + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let state = Arc::new(Mutex::new(State {
+            script: Box::new(script),
+            slots,
+            next: 1,
+            clients: BTreeSet::new(),
+            sessions: BTreeMap::new(),
+            opens: BTreeMap::new(),
+            executed: Vec::new(),
+            single: Vec::new(),
+            replays: 0,
+            answers: Vec::new(),
+            keeps: true,
+            stable: StableHow::FileSync,
+            most_open: 0,
+            verf: [1; 8],
+            files: BTreeMap::new(),
+            wrong_handles: 0,
+            seen: 0,
+            streams: Vec::new(),
+            is_over: false,
+        }));
+        let of_thread = state.clone();
+        let acceptor = thread::spawn(move || accept(&listener, &of_thread));
+        Self {
+            address,
+            state,
+            acceptor: Some(acceptor),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic before")
+    }
+
+    /// How many executed COMPOUNDs had this operation.
+    pub(super) fn count(&self, operation: Operation) -> usize {
+        let state = self.state();
+        let rows = state.executed.iter();
+        rows.filter(|row| row.contains(&operation)).count()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Ok(mut state) = self.state.lock() {
+            state.is_over = true;
+            for stream in state.streams.drain(..) {
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+        }
+        let _ = TcpStream::connect(self.address);
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, state: &Arc<Mutex<State>>) {
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else { return };
+        let _ = stream.set_nodelay(true);
+        let Ok(mut locked) = state.lock() else { return };
+        if locked.is_over {
+            return;
+        }
+        if let Ok(copy) = stream.try_clone() {
+            locked.streams.push(copy);
+        }
+        drop(locked);
+        let state = state.clone();
+        thread::spawn(move || serve(stream, &state));
+    }
+}
+
+fn serve(mut stream: TcpStream, state: &Mutex<State>) {
+    let mut reader = RecordReader::new(64 << 20);
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let Ok(n @ 1..) = stream.read(&mut buffer) else {
+            return;
+        };
+        let mut input = &buffer[..n];
+        while let Some(record) = reader.next_record(&mut input).expect("records") {
+            let Ok(mut state) = state.lock() else { return };
+            let Some(messages) = state.message(record) else {
+                let _ = stream.shutdown(Shutdown::Both);
+                return;
+            };
+            drop(state);
+            let mut out = Vec::new();
+            for message in messages {
+                append_fragments(&mut out, &message, usize::MAX);
+            }
+            if stream.write_all(&out).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl State {
+    /// The answers to a message; `None`: the connection ends.
+    fn message(&mut self, record: &[u8]) -> Option<Vec<Vec<u8>>> {
+        if record[4..8] == [0, 0, 0, 1] {
+            self.answers.push(record.to_vec());
+            return Some(Vec::new());
+        }
+        let mut d = Decoder::new(record);
+        let header = CallHeader::decode(&mut d).expect("a call");
+        assert_eq!((header.prog, header.vers), (PROGRAM, VERSION));
+        let mut reply = Vec::new();
+        ReplyHeader::encode_success(&mut reply, header.xid);
+        if header.proc == PROC_NULL {
+            return Some(vec![reply]);
+        }
+        let args = CompoundArgs::decode(&mut d).expect("a COMPOUND");
+        assert_eq!(args.minorversion, 1);
+        let ops: Vec<Args<'_>> = args.map(|op| op.expect("sound arguments")).collect();
+        let Some((Args::Sequence(sequence), rest)) = ops.split_first() else {
+            assert_eq!(ops.len(), 1, "alone: {ops:?}");
+            self.outside(&ops[0], &mut reply);
+            return Some(vec![reply]);
+        };
+        self.in_session(sequence, rest, reply)
+    }
+
+    fn outside(&mut self, op: &Args<'_>, out: &mut Vec<u8>) {
+        self.single.push(op.operation());
+        let mut row = CompoundResWriter::begin(out, b"");
+        match op {
+            Args::ExchangeId(_) => {
+                let clientid = self.next;
+                self.next += 1;
+                self.clients.insert(clientid);
+                row.result::<ExchangeIdArgs<'_>>(&Ok(ExchangeIdOk {
+                    clientid,
+                    sequenceid: 1,
+                    flags: 0,
+                    state_protect: StateProtect4R::None,
+                    server_owner: ServerOwner4 {
+                        minor_id: 0,
+                        major_id: b"fake",
+                    },
+                    server_scope: b"fake",
+                    server_impl_id: None,
+                }));
+            }
+            Args::CreateSession(args) => {
+                if !self.clients.contains(&args.clientid) {
+                    row.fail(Operation::CreateSession, Nfsstat4::StaleClientid);
+                } else {
+                    let session = self.create_session(args);
+                    row.result::<CreateSessionArgs<'_>>(&Ok(session));
+                }
+            }
+            Args::BindConnToSession(args) => {
+                if self.sessions.contains_key(&args.sessid) {
+                    row.result::<BindConnToSessionArgs>(&Ok(BindConnToSessionOk {
+                        sessid: args.sessid,
+                        dir: args.dir,
+                        use_conn_in_rdma_mode: false,
+                    }));
+                } else {
+                    row.fail(Operation::BindConnToSession, Nfsstat4::Badsession);
+                }
+            }
+            Args::DestroySession(args) => {
+                match self.sessions.remove(&args.sessionid) {
+                    Some(_) => row.result::<DestroySessionArgs>(&Ok(())),
+                    None => row.fail(Operation::DestroySession, Nfsstat4::Badsession),
+                };
+            }
+            Args::DestroyClientid(args) => {
+                let is_busy = self.sessions.values().any(|s| s.clientid == args.clientid)
+                    || !self.opens.is_empty() && self.clients.len() == 1;
+                match is_busy {
+                    true => row.fail(Operation::DestroyClientid, Nfsstat4::ClientidBusy),
+                    false => {
+                        self.clients.remove(&args.clientid);
+                        row.result::<DestroyClientidArgs>(&Ok(()))
+                    }
+                };
+            }
+            other => panic!("{other:?} without SEQUENCE"),
+        }
+        row.finish();
+    }
+
+    fn create_session(&mut self, args: &CreateSessionArgs<'_>) -> CreateSessionOk {
+        let mut sessionid = [0; 16];
+        sessionid[..8].copy_from_slice(&self.next.to_be_bytes());
+        self.next += 1;
+        let slots = self.slots.min(args.fore_chan_attrs.maxrequests);
+        let slot = |_| Slot {
+            sequenceid: 0,
+            kept: None,
+        };
+        let session = SessionState {
+            clientid: args.clientid,
+            slots: (0..slots).map(slot).collect(),
+        };
+        self.sessions.insert(sessionid, session);
+        CreateSessionOk {
+            sessionid,
+            sequence: args.sequence,
+            flags: 0,
+            fore_chan_attrs: ChannelAttrs4 {
+                maxrequests: slots,
+                ..args.fore_chan_attrs
+            },
+            back_chan_attrs: args.back_chan_attrs,
+        }
+    }
+
+    /// A COMPOUND of a session; `None`: the connection ends.
+    fn in_session(
+        &mut self,
+        sequence: &SequenceArgs,
+        rest: &[Args<'_>],
+        mut reply: Vec<u8>,
+    ) -> Option<Vec<Vec<u8>>> {
+        let header = reply.clone();
+        let ops: Vec<Operation> = rest.iter().map(Args::operation).collect();
+        // RECLAIM_COMPLETE belongs to the set-up.
+        let is_set_up = ops.first() == Some(&Operation::ReclaimComplete);
+        let seen = Seen {
+            nth: self.seen,
+            ops: ops.clone(),
+        };
+        let deed = match is_set_up {
+            true => Deed::Good,
+            false => {
+                self.seen += 1;
+                (self.script)(&seen)
+            }
+        };
+        match deed {
+            Deed::CloseBefore => return None,
+            Deed::Silent => return Some(Vec::new()),
+            Deed::Garbage => return Some(vec![reply]),
+            Deed::Forget(all) => {
+                self.sessions.clear();
+                if all {
+                    self.clients.clear();
+                    self.opens.clear();
+                }
+            }
+            _ => {}
+        }
+        let slots = self.slots;
+        let mut row = CompoundResWriter::<Operation>::begin(&mut reply, b"");
+        if let Deed::Bare(status) = deed {
+            row.finish_as(status);
+            return Some(vec![reply]);
+        }
+        if let Deed::Sequence(status) = deed {
+            row.fail(Operation::Sequence, status);
+            row.finish();
+            return Some(vec![reply]);
+        }
+        let checked = self.check_sequence(sequence);
+        if let Deed::Used(status) = deed {
+            row.fail(Operation::Sequence, status);
+            row.finish();
+            return Some(vec![reply]);
+        }
+        match checked {
+            Checked::New => {}
+            Checked::Failed(status) => {
+                row.fail(Operation::Sequence, status);
+                row.finish();
+                return Some(vec![reply]);
+            }
+            Checked::Kept(kept) => {
+                self.replays += 1;
+                let whole = [&header[..], &kept[..]].concat();
+                return Some(vec![whole]);
+            }
+        }
+        let (target, flags) = match deed {
+            Deed::Target(target, flags) => (target, flags),
+            _ => (slots - 1, 0),
+        };
+        row.result::<SequenceArgs>(&Ok(SequenceOk {
+            sessionid: sequence.sessionid,
+            sequenceid: sequence.sequenceid,
+            slotid: sequence.slotid,
+            highest_slotid: slots - 1,
+            target_highest_slotid: target,
+            status_flags: flags,
+        }));
+        self.executed.push(ops);
+        let mut current: Vec<u8> = Vec::new();
+        for (at, op) in rest.iter().enumerate() {
+            let status = match deed {
+                Deed::Fail(place, status) if place == at => row.fail(op.operation(), status),
+                _ => self.execute(op, &mut current, &mut row),
+            };
+            if status != Nfsstat4::Ok {
+                break;
+            }
+        }
+        row.finish();
+        let session = self.sessions.get_mut(&sequence.sessionid)?;
+        let slot = &mut session.slots[sequence.slotid as usize];
+        slot.kept = (sequence.cachethis && self.keeps).then(|| reply[header.len()..].to_vec());
+        match deed {
+            Deed::CloseAfter => None,
+            Deed::Call(call) => Some(vec![call, reply]),
+            _ => Some(vec![reply]),
+        }
+    }
+
+    fn check_sequence(&mut self, args: &SequenceArgs) -> Checked {
+        let Some(session) = self.sessions.get_mut(&args.sessionid) else {
+            return Checked::Failed(Nfsstat4::Badsession);
+        };
+        let Some(slot) = session.slots.get_mut(args.slotid as usize) else {
+            return Checked::Failed(Nfsstat4::Badslot);
+        };
+        if args.sequenceid == slot.sequenceid {
+            return match &slot.kept {
+                Some(kept) => Checked::Kept(kept.clone()),
+                None => Checked::Failed(Nfsstat4::RetryUncachedRep),
+            };
+        }
+        if args.sequenceid != slot.sequenceid.wrapping_add(1) {
+            return Checked::Failed(Nfsstat4::SeqMisordered);
+        }
+        slot.sequenceid = args.sequenceid;
+        slot.kept = None;
+        Checked::New
+    }
+
+    /// Whether this is the latest state of an open file.
+    fn knows(&self, stateid: &Stateid4) -> bool {
+        stateid.seqid == 0 && self.opens.contains_key(&stateid.other)
+    }
+
+    fn open(&mut self, owner: &[u8]) -> Stateid4 {
+        let mut other = [7; 12];
+        other[..8].copy_from_slice(&self.next.to_be_bytes());
+        self.next += 1;
+        self.opens.insert(other, owner.to_vec());
+        self.most_open = self.most_open.max(self.opens.len());
+        Stateid4 { seqid: 1, other }
+    }
+
+    /// Executes an operation; the handle of a name is the name.
+    fn execute(
+        &mut self,
+        op: &Args<'_>,
+        current: &mut Vec<u8>,
+        row: &mut CompoundResWriter<'_, Operation>,
+    ) -> Nfsstat4 {
+        let values = Attributes {
+            ftype: Some(Ftype4::Reg),
+            ..Attributes::default()
+        };
+        let attrset = Bitmap4::EMPTY;
+        let cinfo = ChangeInfo4::default();
+        match op {
+            Args::ReclaimComplete(_) => row.result::<ReclaimCompleteArgs>(&Ok(())),
+            Args::Putrootfh(_) => row.result::<PutrootfhArgs>(&Ok(())),
+            Args::Putfh(args) => {
+                *current = args.object.as_bytes().to_vec();
+                row.result::<PutfhArgs<'_>>(&Ok(()))
+            }
+            Args::Getattr(_) => row.result::<GetattrArgs>(&Ok(GetattrOk {
+                obj_attributes: Fattr4::new(&values),
+            })),
+            Args::Getfh(_) => row.result::<GetfhArgs>(&Ok(GetfhOk {
+                object: FileHandle4::new(current).expect("short"),
+            })),
+            Args::Lookup(args) => {
+                *current = args.objname.to_vec();
+                row.result::<LookupArgs<'_>>(&Ok(()))
+            }
+            Args::Access(args) => row.result::<AccessArgs>(&Ok(AccessOk {
+                supported: args.access,
+                access: args.access,
+            })),
+            Args::Open(args) => {
+                if let OpenClaim4::Null(name) = args.claim {
+                    *current = name.to_vec();
+                }
+                let is_wanted = args.share_access & share::WANT_NO_DELEG != 0;
+                assert!(is_wanted && !current.is_empty());
+                let stateid = self.open(args.owner.owner);
+                self.files.insert(stateid.other, current.clone());
+                row.result::<OpenArgs<'_>>(&Ok(OpenOk {
+                    stateid,
+                    cinfo,
+                    rflags: 0,
+                    attrset,
+                    delegation: OpenDelegation4::None,
+                }))
+            }
+            Args::Close(args) if self.files.get(&args.open_stateid.other) != Some(current) => {
+                self.wrong_handles += 1;
+                row.fail(Operation::Close, Nfsstat4::BadStateid)
+            }
+            Args::Close(args) => match self.opens.remove(&args.open_stateid.other) {
+                Some(_) => row.result::<CloseArgs>(&Ok(CloseOk {
+                    open_stateid: Stateid4::INVALID,
+                })),
+                None => row.fail(Operation::Close, Nfsstat4::BadStateid),
+            },
+            Args::Read(args) if !self.knows(&args.stateid) => {
+                row.fail(Operation::Read, Nfsstat4::BadStateid)
+            }
+            Args::Read(args) => row.with(Operation::Read, |out| {
+                let mut data = Vec::new();
+                let source = DataSource::new(1, VerifyLevel::All);
+                source.append(7, args.offset, 0, args.count as usize, &mut data);
+                let read: ReadRes<'_> = Ok(ReadOk {
+                    eof: false,
+                    data: &data,
+                });
+                Encoder::new(out).put(&read);
+            }),
+            Args::Write(args) if !self.knows(&args.stateid) => {
+                row.fail(Operation::Write, Nfsstat4::BadStateid)
+            }
+            Args::Write(args) => row.result::<WriteArgs<'_>>(&Ok(WriteOk {
+                count: args.data.len() as u32,
+                committed: self.stable,
+                writeverf: self.verf,
+            })),
+            Args::Commit(_) => row.result::<CommitArgs>(&Ok(CommitOk {
+                writeverf: self.verf,
+            })),
+            Args::Setattr(_) => row.result::<SetattrArgs<'_>>(&SetattrRes {
+                status: Nfsstat4::Ok,
+                attrsset: attrset,
+            }),
+            Args::Create(args) => {
+                *current = args.objname.to_vec();
+                row.result::<CreateArgs<'_>>(&Ok(CreateOk { cinfo, attrset }))
+            }
+            Args::Remove(_) => row.result::<RemoveArgs<'_>>(&Ok(RemoveOk { cinfo })),
+            Args::Rename(_) => row.result::<RenameArgs<'_>>(&Ok(RenameOk {
+                source_cinfo: cinfo,
+                target_cinfo: cinfo,
+            })),
+            Args::Link(_) => row.result::<LinkArgs<'_>>(&Ok(LinkOk { cinfo })),
+            Args::Savefh(_) => row.result::<SavefhArgs>(&Ok(())),
+            Args::Restorefh(_) => row.result::<RestorefhArgs>(&Ok(())),
+            Args::Readlink(_) => row.result::<ReadlinkArgs>(&Ok(ReadlinkOk { link: b"text" })),
+            // No entry, and the end.
+            Args::Readdir(_) => row.with(Operation::Readdir, |out| {
+                out.extend_from_slice(&[0; 4]);
+                out.extend_from_slice(&[5; 8]);
+                out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 1]);
+            }),
+            other => panic!("{other:?} is not expected"),
+        }
+    }
+}
+
+enum Checked {
+    New,
+    Kept(Vec<u8>),
+    Failed(Nfsstat4),
+}
+
+impl State {
+    /// Drops all sessions but the last one: those that scripts have declared lost.
+    pub(super) fn forget_sessions_of_losers(&mut self) {
+        while self.sessions.len() > 1 {
+            self.sessions.pop_first();
+        }
+    }
+}
