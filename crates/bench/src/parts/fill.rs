@@ -141,7 +141,7 @@ fn remove(export: &Export, names: &[String]) -> Result<(), String> {
     let target = Target::resolve(&mount, &settings).map_err(|e| e.to_string())?;
     let mut client = target.nfs_client(&settings);
     for name in names {
-        let removed = client.remove(&target.root, name.as_bytes());
+        let removed = client.remove(&target.root3(), name.as_bytes());
         if !matches!(removed, Ok(Ok(_))) {
             return Err(format!("remove {name}: {removed:?}"));
         }
