@@ -7,6 +7,9 @@ use crate::message::{Hello, Order, Report};
 use filermark_model::Nanos;
 use filermark_model::launch::OnLost;
 
+/// How long a launcher that has not answered at the limit may still take to state why: it has the
+/// same limit, and its thread may run late on a busy host.
+const LAUNCHER_ANSWER_MAX: Nanos = Nanos::from_secs(10);
 const REMOVE_DIR_MAX: Nanos = Nanos::from_secs(15);
 
 impl Agents {
@@ -20,6 +23,7 @@ impl Agents {
         observe: &mut dyn FnMut(usize, usize),
     ) -> Result<(), OrderError> {
         let until = self.links.now() + limit;
+        let launchers_until = until + LAUNCHER_ANSWER_MAX;
         let mut shown_count = 0;
         while self.slots.iter().any(|s| !s.is_lost && s.hello.is_none()) {
             if self.is_to_stop() {
@@ -29,14 +33,17 @@ impl Agents {
             if now >= until {
                 let seconds = limit.0 / 1_000_000_000;
                 self.mark_lost_where(
-                    |s| s.hello.is_none(),
+                    |s| s.hello.is_none() && (s.is_connected || now >= launchers_until),
                     &format!(
                         "did not start within {seconds} s; check it with `filermark preflight`, or raise START_TIMEOUT"
                     ),
                 );
-                break;
+                if self.slots.iter().all(|s| s.is_lost || s.hello.is_some()) {
+                    break;
+                }
             }
-            if let Some((at, AgentsInput::Report(report))) = self.next((now + POLL).min(until)) {
+            let limit_at = if now < until { until } else { launchers_until };
+            if let Some((at, AgentsInput::Report(report))) = self.next((now + POLL).min(limit_at)) {
                 match report {
                     Report::Hello(hello) => self.take_hello(at, hello),
                     Report::Failed { reason, .. } => self.mark_lost(at, reason),

@@ -48,6 +48,8 @@ pub struct Agents {
 pub(super) struct AgentSlot {
     pub(super) client: String,
     pub(super) is_lost: bool,
+    /// Its launcher has started it.
+    pub(super) is_connected: bool,
     /// It is exiting without an order, and has not reported yet what is left.
     pub(super) leaving: bool,
     /// Its `Hello`, once received.
@@ -75,6 +77,7 @@ impl Agents {
         let slot = |host: &filermark_model::launch::HostPlan| AgentSlot {
             client: host.client.clone(),
             is_lost: false,
+            is_connected: false,
             leaving: false,
             hello: None,
             sealer: None,
@@ -280,6 +283,7 @@ impl Agents {
         }
         let input = match event {
             LinkEvent::Connected => {
+                self.slots[at].is_connected = true;
                 let hello = Order::Hello(self.own.clone());
                 self.send(at, &hello);
                 AgentsInput::Timeout

@@ -91,3 +91,57 @@ fn an_agent_that_sends_nothing_is_lost_while_the_queue_is_empty() {
     }
     assert_eq!(agents.losses.len(), 2);
 }
+
+/// Links on which events happen at set times.
+struct Scheduled {
+    now: Nanos,
+    events: VecDeque<(Nanos, usize, LinkEvent)>,
+}
+
+impl AgentLinks for Scheduled {
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn send(&mut self, _: usize, _: &Arc<[u8]>) {}
+
+    fn wait(&mut self, until: Nanos) -> Option<(usize, LinkEvent)> {
+        let next = self.events.pop_front_if(|(at, ..)| *at <= until);
+        self.now = self.now.max(next.as_ref().map_or(until, |(at, ..)| *at));
+        next.map(|(_, agent, event)| (agent, event))
+    }
+
+    fn cut(&mut self, _: usize) {}
+
+    fn release_all(&mut self, _: Duration) {}
+}
+
+/// A launcher has the same limit as the wait for its agent. Its reason says more.
+#[test]
+fn a_launcher_that_answers_a_little_late_states_the_reason() {
+    let second = Nanos::from_secs;
+    let events = [
+        (Nanos(0), 0, LinkEvent::Connected),
+        (second(9), 1, LinkEvent::Closed("its own reason".to_owned())),
+    ];
+    let links = Scheduled {
+        now: Nanos(0),
+        events: events.into(),
+    };
+    let plan = LaunchPlan::local(["h1", "h2", "h3"].map(str::to_owned));
+    let own = crate::identity::own_hello();
+    let mut agents = Agents::new(Box::new(links), &plan, own, StopFlag::new());
+    let Err(OrderError::Lost(losses)) = agents.wait_hello(second(5), &mut |_, _| {}) else {
+        panic!("no agent has sent its Hello");
+    };
+    let mut reasons: Vec<_> = losses
+        .iter()
+        .map(|l| (l.agent, l.reason.as_str()))
+        .collect();
+    reasons.sort_unstable();
+    let late =
+        "did not start within 5 s; check it with `filermark preflight`, or raise START_TIMEOUT";
+    assert_eq!(reasons, [(0, late), (1, "its own reason"), (2, late)]);
+    // Nothing is awaited beyond the last launcher's time.
+    assert_eq!(agents.links.now(), second(15));
+}
