@@ -14,6 +14,14 @@ const fn driver(benchmark: &Benchmark) -> &'static str {
     benchmark.protocol.decl().driver_word
 }
 
+/// The version of NFS of a benchmark.
+const fn nfs_version(benchmark: &Benchmark) -> &'static str {
+    match benchmark.protocol.nfs_version() {
+        Some(version) => version.name(),
+        None => NfsVersion::V3.name(),
+    }
+}
+
 pub(crate) const PORT: Kind = Kind::Int(1, 65_535, "port");
 const TIMEOUT_MS: Kind = Kind::Int(1, 86_400_000, "ms");
 
@@ -211,6 +219,7 @@ parameters! {
     )
     .of_driver(NfsPlan::DRIVER)
     .example("4.1")
+    .standard(StandardValue::Choice(nfs_version))
     .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.1 measures with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1. Version 4.1 needs TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
     NFS_PORT: Option<u16> = p(
         Group::Server,

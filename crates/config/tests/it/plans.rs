@@ -433,6 +433,10 @@ fn versions_and_transports_of_nfs_follow_from_benchmark_and_rc() {
     for given in ["NFS_VERSION=4", "NFS_VERSION=4.1"] {
         let expected = (general_again.clone(), NfsVersion::V41, tcp, None);
         assert_eq!(of(&[given]), expected);
+        // The shares of its operations were found over version 3.
+        let findings = good(LEAST, &[given]).plan.findings;
+        let note = format!("not standard: {given} (standard: 3)");
+        assert!(findings.iter().any(|f| f.message == note), "{findings:?}");
     }
     let old = |name: &str| name.to_owned();
     assert_eq!(
