@@ -22,7 +22,7 @@ pub use channel::{ChannelLimits, SessionRequest};
 pub use end::{EndStep, SessionEnd};
 pub use identity::{ClientIdentity, ServerIdentity};
 pub use refusal::SessionRefusal;
-pub use retry::RetryWaits;
+pub use retry::{DELAY_FIRST, DELAY_LONGEST, RetryWaits};
 pub use session::{SequenceOutcome, Session, StatusFlags};
 pub use setup::{Established, LEASE_ASSUMED, SessionSetup, SetupStep};
 pub use slots::{MAX_SLOTS, SlotTable};

@@ -200,12 +200,12 @@ pub fn nfs3_results(data: &[u8]) {
 /// Arguments of NFSv4's COMPOUND. Bitmaps may have zero words at their end, which are not written again,
 /// so lengths may differ.
 pub fn nfs4_args(data: &[u8]) {
-    let Ok(row) = nfs4::CompoundArgs::decode(&mut Decoder::new(data)) else {
+    let Ok(compound) = nfs4::CompoundArgs::decode(&mut Decoder::new(data)) else {
         return;
     };
     let mut again = Vec::new();
-    let mut writer = nfs4::CompoundWriter::begin(&mut again, row.tag, row.minorversion);
-    let sound: Vec<_> = row.map_while(Result::ok).collect();
+    let mut writer = nfs4::CompoundWriter::begin(&mut again, compound.tag, compound.minorversion);
+    let sound: Vec<_> = compound.map_while(Result::ok).collect();
     for args in &sound {
         writer.any(args);
         if let nfs4::Args::Setattr(args) = args {
@@ -213,21 +213,21 @@ pub fn nfs4_args(data: &[u8]) {
         }
     }
     assert_eq!(writer.finish() as usize, sound.len());
-    let row = nfs4::CompoundArgs::decode(&mut Decoder::new(&again));
-    let back: Result<Vec<_>, _> = row.into_iter().flatten().collect();
-    assert_eq!(back, Ok(sound), "a row of operations");
+    let compound = nfs4::CompoundArgs::decode(&mut Decoder::new(&again));
+    let back: Result<Vec<_>, _> = compound.into_iter().flatten().collect();
+    assert_eq!(back, Ok(sound), "a list of operations");
 }
 
 /// Results of NFSv4's COMPOUND.
 pub fn nfs4_results(data: &[u8]) {
-    let Ok(row) = nfs4::CompoundRes::<nfs4::Operation>::decode(&mut Decoder::new(data)) else {
+    let Ok(compound) = nfs4::CompoundRes::<nfs4::Operation>::decode(&mut Decoder::new(data)) else {
         return;
     };
-    let _ = row.read_head();
+    let _ = compound.read_head();
     let mut again = Vec::new();
-    let mut writer = nfs4::CompoundResWriter::<nfs4::Operation>::begin(&mut again, row.tag);
+    let mut writer = nfs4::CompoundResWriter::<nfs4::Operation>::begin(&mut again, compound.tag);
     let mut sound = Vec::new();
-    for results in row.map_while(Result::ok) {
+    for results in compound.map_while(Result::ok) {
         match results {
             nfs4::Results::Getattr(Ok(ok)) => check_attributes(ok.obj_attributes),
             nfs4::Results::Readdir(Ok(ok)) => {
@@ -251,10 +251,10 @@ pub fn nfs4_results(data: &[u8]) {
         }
     }
     let status = writer.finish();
-    let row = nfs4::CompoundRes::<nfs4::Operation>::decode(&mut Decoder::new(&again));
-    assert_eq!(row.map(|row| row.status), Ok(status));
-    let back: Result<Vec<_>, _> = row.into_iter().flatten().collect();
-    assert_eq!(back, Ok(sound), "a row of results");
+    let compound = nfs4::CompoundRes::<nfs4::Operation>::decode(&mut Decoder::new(&again));
+    assert_eq!(compound.map(|compound| compound.status), Ok(status));
+    let back: Result<Vec<_>, _> = compound.into_iter().flatten().collect();
+    assert_eq!(back, Ok(sound), "a list of results");
 }
 
 /// What can be read of attributes is written again and read as the same values.
@@ -275,8 +275,13 @@ pub fn nfs4_callback(data: &[u8]) {
     };
     let mut again = Vec::new();
     if results {
-        let row = nfs4::CompoundRes::<nfs4::callback::Operation>::decode(&mut Decoder::new(data));
-        let sound: Vec<_> = row.into_iter().flatten().map_while(Result::ok).collect();
+        let compound =
+            nfs4::CompoundRes::<nfs4::callback::Operation>::decode(&mut Decoder::new(data));
+        let sound: Vec<_> = compound
+            .into_iter()
+            .flatten()
+            .map_while(Result::ok)
+            .collect();
         for results in sound {
             again.clear();
             xdr::append(&mut again, &results);
@@ -286,19 +291,19 @@ pub fn nfs4_callback(data: &[u8]) {
         }
         return;
     }
-    let Ok(row) = nfs4::CompoundArgs::decode_callback(&mut Decoder::new(data)) else {
+    let Ok(compound) = nfs4::CompoundArgs::decode_callback(&mut Decoder::new(data)) else {
         return;
     };
-    let (tag, minor, ident) = (row.tag, row.minorversion, row.callback_ident);
+    let (tag, minor, ident) = (compound.tag, compound.minorversion, compound.callback_ident);
     let mut writer = nfs4::CompoundWriter::begin_callback(&mut again, tag, minor, ident);
-    let sound: Vec<_> = row.map_while(Result::ok).collect();
+    let sound: Vec<_> = compound.map_while(Result::ok).collect();
     for args in &sound {
         writer.any(args);
     }
     writer.finish();
-    let row = nfs4::CompoundArgs::decode_callback(&mut Decoder::new(&again));
-    let back: Result<Vec<_>, _> = row.into_iter().flatten().collect();
-    assert_eq!(back, Ok(sound), "a row of callbacks");
+    let compound = nfs4::CompoundArgs::decode_callback(&mut Decoder::new(&again));
+    let back: Result<Vec<_>, _> = compound.into_iter().flatten().collect();
+    assert_eq!(back, Ok(sound), "a list of callbacks");
 }
 
 fn walk_dir<'a, E: Decode<'a>>(list: DirList<'a, E>) {

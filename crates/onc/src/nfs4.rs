@@ -1,15 +1,15 @@
 //! NFS version 4, program 100003: minor versions 0 (RFC 7530, 7531), 1 (RFC 8881, 5662) and 2 (RFC 7862,
 //! 7863), and extended attributes (RFC 8276): all operations, arguments and results, both directions.
 //!
-//! There is one procedure beside NULL: COMPOUND, a row of operations. [`CompoundWriter`] appends a call
+//! There is one procedure beside NULL: COMPOUND, a list of operations. [`CompoundWriter`] appends a call
 //! operation by operation, [`CompoundRes`] reads its reply result by result; [`CompoundArgs`] and
-//! [`CompoundResWriter`] are the server's side. Nothing is allocated and no row is kept.
+//! [`CompoundResWriter`] are the server's side. Nothing is allocated and no COMPOUND is kept.
 //!
 //! Structures have the RFCs' names and field names without the short prefix of the structure
 //! (`sa_slotid` is [`SequenceArgs::slotid`]). The set and the values of attributes are a [`Fattr4`] in
 //! a message, and [`Attributes`] to be used. The [`callback`] program is the same in the other direction.
 //!
-//! A LOOKUP of version 3 as a row of version 4, both ends:
+//! A LOOKUP of version 3 as a COMPOUND of version 4, both ends:
 //!
 //! ```
 //! use filermark_onc::nfs4::*;
@@ -18,17 +18,17 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // The client, behind the header of its call.
 //! let mut call = Vec::with_capacity(4096);
-//! let mut row = CompoundWriter::begin(&mut call, b"", 1);
-//! row.op(&PutrootfhArgs {}).op(&LookupArgs { objname: b"name" });
-//! row.op(&GetattrArgs { attr_request: Bitmap4::of(&[Attribute::Size]) });
-//! row.finish();
+//! let mut compound = CompoundWriter::begin(&mut call, b"", 1);
+//! compound.op(&PutrootfhArgs {}).op(&LookupArgs { objname: b"name" });
+//! compound.op(&GetattrArgs { attr_request: Bitmap4::of(&[Attribute::Size]) });
+//! compound.finish();
 //!
-//! // The server: the first failure ends the row.
-//! let row = CompoundArgs::decode(&mut Decoder::new(&call))?;
+//! // The server: the first failure ends the COMPOUND.
+//! let compound = CompoundArgs::decode(&mut Decoder::new(&call))?;
 //! let mut reply = Vec::new();
-//! let mut results = CompoundResWriter::<Operation>::begin(&mut reply, row.tag);
+//! let mut results = CompoundResWriter::<Operation>::begin(&mut reply, compound.tag);
 //! let attributes = Attributes { size: Some(9), ..Attributes::default() };
-//! for args in row {
+//! for args in compound {
 //!     let status = match args {
 //!         Ok(Args::Putrootfh(_)) => results.result::<PutrootfhArgs>(&Ok(())),
 //!         Ok(Args::Lookup(_)) => results.result::<LookupArgs>(&Ok(())),

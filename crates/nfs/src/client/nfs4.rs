@@ -44,9 +44,9 @@ const END_LIMIT: Duration = Duration::from_secs(2);
 /// How often a call is sent again in a new session.
 const NEW_SESSIONS: u32 = 1;
 
-/// A row of results.
+/// A list of results.
 type Row<'r> = CompoundRes<'r, Operation>;
-/// What the results of a row mean.
+/// What the results of a COMPOUND mean.
 type RowResult<T> = Result<Result<T, Nfsstat4>, DecodeError>;
 
 /// A client of one server with a session of its own.
@@ -194,10 +194,10 @@ impl Nfs4Client {
             false => session.take_slot().unwrap_or_default(),
         };
         let mut args = Vec::new();
-        let mut row = CompoundWriter::begin(&mut args, b"", MINOR_VERSION);
-        row.op(&session.sequence(slotid, is_change));
-        write(&mut row);
-        row.finish();
+        let mut compound = CompoundWriter::begin(&mut args, b"", MINOR_VERSION);
+        compound.op(&session.sequence(slotid, is_change));
+        write(&mut compound);
+        compound.finish();
         let address = self.rpc.address();
         let garbage = |source| ClientError::Garbage { address, source };
         let results = match self.rpc.call_raw(NFS_V4, PROC_COMPOUND, &args) {
@@ -207,17 +207,17 @@ impl Nfs4Client {
                 return Err(error);
             }
         };
-        let mut row = CompoundRes::decode(&mut Decoder::new(results)).map_err(garbage)?;
-        if row.left() == 0 {
+        let mut compound = CompoundRes::decode(&mut Decoder::new(results)).map_err(garbage)?;
+        if compound.left() == 0 {
             session.cancel(slotid);
-            return Ok(match row.status {
+            return Ok(match compound.status {
                 Nfsstat4::Delay => Sent::Later(Nfsstat4::Delay),
                 status => Sent::Done(Err(status)),
             });
         }
-        let sequence = row.read::<SequenceArgs>().map_err(garbage)?;
+        let sequence = compound.read::<SequenceArgs>().map_err(garbage)?;
         Ok(match session.sequence_result(slotid, &sequence) {
-            SequenceOutcome::Executed { .. } => match read(&mut row).map_err(garbage)? {
+            SequenceOutcome::Executed { .. } => match read(&mut compound).map_err(garbage)? {
                 Err(Nfsstat4::Grace) => Sent::Later(Nfsstat4::Grace),
                 result => Sent::Done(result),
             },

@@ -49,9 +49,9 @@ impl Counters {
 
     /// Counts a COMPOUND with these operations that is sent for the first time.
     #[inline]
-    pub(crate) fn compound(&mut self, row: &[Operation]) {
+    pub(crate) fn compound(&mut self, operations: &[Operation]) {
         self.compounds += 1;
-        for operation in row {
+        for operation in operations {
             if let Some(count) = self.operations.get_mut(place_of(*operation)) {
                 *count += 1;
             }

@@ -6,7 +6,7 @@
 //! | `state` | the state of a shard and of a call |
 //! | `client` | the client of a connection |
 //! | `setup` | its set-up, what it has lost, the renewal of its lease |
-//! | `rows` | which operations each call has |
+//! | `compounds` | which operations each call has |
 //! | `encode` | which call is sent next, its slot, its bytes |
 //! | `reply` | what a reply says of session and state |
 //! | `results` | the results of the operations, as those of version 3 |
@@ -22,13 +22,13 @@
 
 mod callbacks;
 mod client;
+mod compounds;
 mod encode;
 mod ending;
 mod opening;
 mod opens;
 mod reply;
 mod results;
-mod rows;
 mod setup;
 mod state;
 
@@ -40,6 +40,7 @@ use super::core::Core;
 use super::counters::Tally;
 use super::reply::CallOutcome;
 use super::variant::{ConnTimer, Variant};
+use crate::version4::{DELAY_FIRST, DELAY_LONGEST};
 use client::Stage;
 use filermark_driver_kit::sockets::{Event, Received};
 use filermark_engine::driver::{Action, ObjectId};
@@ -47,10 +48,7 @@ use filermark_model::plan::NfsPlan;
 use filermark_model::{Nanos, NfsOp};
 use filermark_onc::nfs4::VERSION;
 use filermark_onc::rpc::peek_xid;
-use state::{DELAY_LONGEST, SessionCall};
-
-/// The waits for a busy server (NFS4ERR_DELAY): 10 ms, doubled up to 100 ms.
-const DELAY_FIRST: Nanos = Nanos::from_millis(10);
+use state::SessionCall;
 
 /// The event of a connection's last read, and its number.
 #[derive(Debug, Default)]
@@ -94,9 +92,9 @@ impl Variant for Sessions {
     fn count_call(core: &mut Core<Self>, slot: u32) {
         core.state_call_sent(slot);
         let call = core.calls.get(slot);
-        match rows::of(call) {
+        match compounds::of(call) {
             [] => core.counters.call(call.procedure),
-            row => core.counters.compound(row),
+            operations => core.counters.compound(operations),
         }
     }
 

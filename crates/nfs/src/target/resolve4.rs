@@ -143,16 +143,16 @@ fn has_minor_version_0(plan: &NfsPlan, address: SocketAddr) -> bool {
         vers: VERSION,
     };
     let mut args = Vec::new();
-    let mut row = CompoundWriter::<Operation>::begin(&mut args, b"", 0);
-    row.op(&PutrootfhArgs {});
-    row.finish();
+    let mut compound = CompoundWriter::<Operation>::begin(&mut args, b"", 0);
+    compound.op(&PutrootfhArgs {});
+    compound.finish();
     let options = mount_options(plan);
     let mut rpc = RpcClient::new(address, program, credential(plan), options);
     let Ok(results) = rpc.call_raw(program, PROC_COMPOUND, &args) else {
         return false;
     };
-    let row = CompoundRes::<Operation>::decode(&mut Decoder::new(results));
-    row.is_ok_and(|row| row.status != Nfsstat4::MinorVersMismatch)
+    let compound = CompoundRes::<Operation>::decode(&mut Decoder::new(results));
+    compound.is_ok_and(|compound| compound.status != Nfsstat4::MinorVersMismatch)
 }
 
 /// Calls again while the server is not ready.

@@ -9,7 +9,7 @@ use filermark_onc::nfs4::ChannelAttrs4;
 const OVERHEAD_BYTES: u32 = 4096;
 /// Bytes of a reply that a server shall keep for a retry: all replies but those of READ and READDIR fit.
 const CACHED_BYTES: u32 = 4096;
-/// The longest row of operations that Filermark sends.
+/// The longest list of operations that Filermark sends.
 const MAX_OPERATIONS: u32 = 16;
 /// What works at all: a RENAME between two directories has seven operations.
 const LEAST_OPERATIONS: u32 = 8;

@@ -68,14 +68,14 @@ impl SessionEnd {
 
     /// Appends the arguments of the next call, without an RPC header.
     pub fn next_args(&self, out: &mut Vec<u8>) {
-        let mut row = wire::begin(out);
+        let mut compound = wire::begin(out);
         match self.sessionid {
-            Some(sessionid) => row.op(&DestroySessionArgs { sessionid }),
-            None => row.op(&DestroyClientidArgs {
+            Some(sessionid) => compound.op(&DestroySessionArgs { sessionid }),
+            None => compound.op(&DestroyClientidArgs {
                 clientid: self.clientid.unwrap_or_default(),
             }),
         };
-        row.finish();
+        compound.finish();
     }
 
     /// Evaluates a whole RPC reply to the last call.

@@ -1,10 +1,13 @@
 //! Waits before a call that the server was not ready for (NFS4ERR_DELAY, NFS4ERR_GRACE) is sent again.
 
+use filermark_model::Nanos;
 use filermark_onc::nfs4::Nfsstat4;
 use std::time::Duration;
 
-const DELAY_FIRST: Duration = Duration::from_millis(10);
-const DELAY_LONGEST: Duration = Duration::from_millis(100);
+/// The first wait after NFS4ERR_DELAY; each is twice the one before.
+pub const DELAY_FIRST: Nanos = Nanos::from_millis(10);
+/// The longest one.
+pub const DELAY_LONGEST: Nanos = Nanos::from_millis(100);
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The waits of one call: each longer than the one before, all together within a limit.
@@ -19,7 +22,7 @@ impl RetryWaits {
     /// No more than `limit` in all.
     pub const fn new(limit: Duration) -> Self {
         Self {
-            next_delay: DELAY_FIRST,
+            next_delay: Duration::from_nanos(DELAY_FIRST.0),
             waited: Duration::ZERO,
             limit,
         }
@@ -43,7 +46,7 @@ impl RetryWaits {
             return None;
         }
         if status == Nfsstat4::Delay {
-            self.next_delay = (self.next_delay * 2).min(DELAY_LONGEST);
+            self.next_delay = (self.next_delay * 2).min(Duration::from_nanos(DELAY_LONGEST.0));
         }
         self.waited += wait;
         Some(wait)
@@ -75,6 +78,6 @@ mod tests {
     fn the_grace_period_is_waited_for_in_seconds() {
         let mut waits = RetryWaits::new(Duration::from_secs(90));
         assert_eq!(waits.next(Nfsstat4::Grace), Some(GRACE));
-        assert_eq!(waits.next(Nfsstat4::Delay), Some(DELAY_FIRST));
+        assert_eq!(waits.next(Nfsstat4::Delay), Some(Duration::from_millis(10)));
     }
 }

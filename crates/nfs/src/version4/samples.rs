@@ -18,16 +18,16 @@ pub(super) const GRANTED: ChannelAttrs4 = ChannelAttrs4 {
 /// The results of a COMPOUND.
 pub(super) fn results(write: impl FnOnce(&mut CompoundResWriter<'_, Operation>)) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut row = CompoundResWriter::begin(&mut out, b"");
-    write(&mut row);
-    row.finish();
+    let mut compound = CompoundResWriter::begin(&mut out, b"");
+    write(&mut compound);
+    compound.finish();
     out
 }
 
 /// A COMPOUND that failed in this operation.
 pub(super) fn failed(operation: Operation, status: Nfsstat4) -> Vec<u8> {
-    results(|row| {
-        row.fail(operation, status);
+    results(|compound| {
+        compound.fail(operation, status);
     })
 }
 
@@ -39,8 +39,8 @@ pub(super) fn refused(status: Nfsstat4) -> Vec<u8> {
 }
 
 pub(super) fn exchange_id() -> Vec<u8> {
-    results(|row| {
-        row.result::<ExchangeIdArgs<'_>>(&Ok(ExchangeIdOk {
+    results(|compound| {
+        compound.result::<ExchangeIdArgs<'_>>(&Ok(ExchangeIdOk {
             clientid: CLIENT,
             sequenceid: 7,
             flags: exchgid::USE_NON_PNFS,
@@ -60,8 +60,8 @@ pub(super) fn exchange_id() -> Vec<u8> {
 }
 
 pub(super) fn create_session(sequence: u32, fore_chan_attrs: ChannelAttrs4) -> Vec<u8> {
-    results(|row| {
-        row.result::<CreateSessionArgs<'_>>(&Ok(CreateSessionOk {
+    results(|compound| {
+        compound.result::<CreateSessionArgs<'_>>(&Ok(CreateSessionOk {
             sessionid: SESSION,
             sequence,
             flags: 0,
@@ -83,15 +83,15 @@ pub(super) fn sequence_ok(sequenceid: u32, slotid: u32) -> SequenceOk {
 }
 
 pub(super) fn reclaim_complete(sequenceid: u32, lease_time: u32) -> Vec<u8> {
-    results(|row| {
-        row.result::<SequenceArgs>(&Ok(sequence_ok(sequenceid, 0)));
-        row.result::<ReclaimCompleteArgs>(&Ok(()));
-        row.result::<PutrootfhArgs>(&Ok(()));
+    results(|compound| {
+        compound.result::<SequenceArgs>(&Ok(sequence_ok(sequenceid, 0)));
+        compound.result::<ReclaimCompleteArgs>(&Ok(()));
+        compound.result::<PutrootfhArgs>(&Ok(()));
         let values = Attributes {
             lease_time: Some(lease_time),
             ..Attributes::default()
         };
-        row.result::<GetattrArgs>(&Ok(GetattrOk {
+        compound.result::<GetattrArgs>(&Ok(GetattrOk {
             obj_attributes: Fattr4::new(&values),
         }));
     })

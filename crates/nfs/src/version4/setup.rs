@@ -130,15 +130,15 @@ impl SessionSetup {
 
     /// Appends the arguments of the next call, without an RPC header.
     pub fn next_args(&self, out: &mut Vec<u8>) {
-        let mut row = wire::begin(out);
+        let mut compound = wire::begin(out);
         match &self.stage {
-            Stage::ExchangeId => row.op(&ExchangeIdArgs {
+            Stage::ExchangeId => compound.op(&ExchangeIdArgs {
                 clientowner: self.identity.client_owner(),
                 flags: exchgid::USE_NON_PNFS,
                 state_protect: StateProtect4A::None,
                 client_impl_id: None,
             }),
-            Stage::CreateSession { clientid, sequence } => row.op(&CreateSessionArgs {
+            Stage::CreateSession { clientid, sequence } => compound.op(&CreateSessionArgs {
                 clientid: *clientid,
                 sequence: *sequence,
                 flags: match self.request.callbacks {
@@ -150,7 +150,7 @@ impl SessionSetup {
                 cb_program: CB_PROGRAM,
                 sec_parms: SecParms::new(&SEC_PARMS).unwrap_or_default(),
             }),
-            Stage::ReclaimComplete { session, slotid } => row
+            Stage::ReclaimComplete { session, slotid } => compound
                 .op(&session.sequence(*slotid, true))
                 .op(&ReclaimCompleteArgs { one_fs: false })
                 .op(&PutrootfhArgs {})
@@ -158,7 +158,7 @@ impl SessionSetup {
                     attr_request: Bitmap4::of(&[Attribute::LeaseTime]),
                 }),
         };
-        row.finish();
+        compound.finish();
     }
 
     /// Evaluates a whole RPC reply to the last call.
@@ -240,8 +240,8 @@ impl SessionSetup {
         let Stage::ReclaimComplete { session, slotid } = &mut self.stage else {
             return Err(SessionRefusal::OtherCall { call }.into());
         };
-        let mut row = wire::row(results)?;
-        let sequence = row.read::<SequenceArgs>()?;
+        let mut compound = wire::compound(results)?;
+        let sequence = compound.read::<SequenceArgs>()?;
         match session.sequence_result(*slotid, &sequence) {
             SequenceOutcome::Executed { .. } => {}
             SequenceOutcome::ReplyNotKept => return Ok(self.up_now()),
@@ -255,17 +255,17 @@ impl SessionSetup {
             SequenceOutcome::Refused(status) => return Err(RowError::Status(status).into()),
             SequenceOutcome::OtherCall => return Err(SessionRefusal::OtherCall { call }.into()),
         }
-        match row.read::<ReclaimCompleteArgs>()? {
+        match compound.read::<ReclaimCompleteArgs>()? {
             Ok(()) | Err(Nfsstat4::CompleteAlready) => {}
             Err(status) => {
                 *slotid = session.take_slot().unwrap_or_default();
                 return Err(RowError::Status(status).into());
             }
         }
-        if row.status == Nfsstat4::Ok {
-            let root = row.read::<PutrootfhArgs>()?;
-            let attributes = row.read::<GetattrArgs>()?;
-            row.end()?;
+        if compound.status == Nfsstat4::Ok {
+            let root = compound.read::<PutrootfhArgs>()?;
+            let attributes = compound.read::<GetattrArgs>()?;
+            compound.end()?;
             if let (Ok(()), Ok(ok)) = (root, attributes) {
                 let stated = ok.obj_attributes.attributes()?.lease_time;
                 if let Some(seconds) = stated.filter(|seconds| *seconds > 0) {

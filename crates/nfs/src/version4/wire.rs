@@ -33,13 +33,13 @@ pub(super) fn results_of<'r>(
     Ok(d.rest())
 }
 
-/// A row of results. A server without the minor version has none in it.
-pub(super) fn row<'r>(results: &'r [u8]) -> Result<CompoundRes<'r, Operation>, RowError> {
-    let row = CompoundRes::decode(&mut Decoder::new(results))?;
-    match row.status {
+/// A list of results. A server without the minor version has none in it.
+pub(super) fn compound<'r>(results: &'r [u8]) -> Result<CompoundRes<'r, Operation>, RowError> {
+    let compound = CompoundRes::decode(&mut Decoder::new(results))?;
+    match compound.status {
         Nfsstat4::MinorVersMismatch => Err(RowError::NoMinorVersion),
-        status if status != Nfsstat4::Ok && row.left() == 0 => Err(RowError::Status(status)),
-        _ => Ok(row),
+        status if status != Nfsstat4::Ok && compound.left() == 0 => Err(RowError::Status(status)),
+        _ => Ok(compound),
     }
 }
 
@@ -47,13 +47,13 @@ pub(super) fn row<'r>(results: &'r [u8]) -> Result<CompoundRes<'r, Operation>, R
 pub(super) fn only<'r, A: Arguments<Operation = Operation>>(
     results: &'r [u8],
 ) -> Result<A::Res<'r>, RowError> {
-    let mut row = row(results)?;
-    let result = row.read::<A>()?;
-    row.end()?;
+    let mut compound = compound(results)?;
+    let result = compound.read::<A>()?;
+    compound.end()?;
     Ok(result)
 }
 
-/// Why a row has no result to look at.
+/// Why a COMPOUND has no result to look at.
 pub(super) enum RowError {
     Malformed(DecodeError),
     NoMinorVersion,

@@ -107,11 +107,11 @@ impl State {
             CompoundResWriter::<Operation>::begin(&mut body, b"")
                 .finish_as(Nfsstat4::MinorVersMismatch);
         } else {
-            let mut row = CompoundResWriter::begin(&mut body, args.tag);
-            if !self.compound(args, &mut row) {
+            let mut compound = CompoundResWriter::begin(&mut body, args.tag);
+            if !self.compound(args, &mut compound) {
                 return None;
             }
-            row.finish();
+            compound.finish();
         }
         if let Some(edit) = &mut self.edit {
             edit(self.replies, &mut body);
@@ -125,7 +125,7 @@ impl State {
     fn compound(
         &mut self,
         args: CompoundArgs<'_, Operation>,
-        row: &mut CompoundResWriter<'_, Operation>,
+        compound: &mut CompoundResWriter<'_, Operation>,
     ) -> bool {
         let mut answer = None;
         let mut is_first = true;
@@ -138,7 +138,7 @@ impl State {
                 match answer {
                     Some(Answer::Close) => return false,
                     Some(Answer::Sequence(status)) => {
-                        row.fail(operation, status);
+                        compound.fail(operation, status);
                         return true;
                     }
                     _ => {}
@@ -147,11 +147,11 @@ impl State {
                 is_first = false;
                 self.calls.push(operation);
                 if let Some(Answer::Operation(status)) = answer {
-                    row.fail(operation, status);
+                    compound.fail(operation, status);
                     return true;
                 }
             }
-            if self.operation(&args, row) != Nfsstat4::Ok {
+            if self.operation(&args, compound) != Nfsstat4::Ok {
                 break;
             }
         }
@@ -161,7 +161,7 @@ impl State {
     fn operation(
         &mut self,
         args: &Args<'_>,
-        row: &mut CompoundResWriter<'_, Operation>,
+        compound: &mut CompoundResWriter<'_, Operation>,
     ) -> Nfsstat4 {
         let root = FileHandle4::new(b"root").expect("short");
         let stateid = Stateid4 {
@@ -174,7 +174,7 @@ impl State {
             ..Attributes::default()
         };
         match args {
-            Args::ExchangeId(_) => row.result::<ExchangeIdArgs<'_>>(&Ok(ExchangeIdOk {
+            Args::ExchangeId(_) => compound.result::<ExchangeIdArgs<'_>>(&Ok(ExchangeIdOk {
                 clientid: 9,
                 sequenceid: 1,
                 flags: 0,
@@ -188,7 +188,7 @@ impl State {
             })),
             Args::CreateSession(args) => {
                 self.sessions += 1;
-                row.result::<CreateSessionArgs<'_>>(&Ok(CreateSessionOk {
+                compound.result::<CreateSessionArgs<'_>>(&Ok(CreateSessionOk {
                     sessionid: self.session(),
                     sequence: args.sequence,
                     flags: 0,
@@ -196,7 +196,7 @@ impl State {
                     back_chan_attrs: args.back_chan_attrs,
                 }))
             }
-            Args::Sequence(args) => row.result::<SequenceArgs>(&Ok(SequenceOk {
+            Args::Sequence(args) => compound.result::<SequenceArgs>(&Ok(SequenceOk {
                 sessionid: args.sessionid,
                 sequenceid: args.sequenceid,
                 slotid: args.slotid,
@@ -204,24 +204,24 @@ impl State {
                 target_highest_slotid: 7,
                 status_flags: 0,
             })),
-            Args::ReclaimComplete(_) => row.result::<ReclaimCompleteArgs>(&Ok(())),
-            Args::DestroySession(_) => row.result::<DestroySessionArgs>(&Ok(())),
-            Args::DestroyClientid(_) => row.result::<DestroyClientidArgs>(&Ok(())),
-            Args::Putrootfh(_) => row.result::<PutrootfhArgs>(&Ok(())),
-            Args::Putfh(_) => row.result::<PutfhArgs<'_>>(&Ok(())),
-            Args::Getfh(_) => row.result::<GetfhArgs>(&Ok(GetfhOk { object: root })),
-            Args::Lookup(_) => row.result::<LookupArgs<'_>>(&Ok(())),
-            Args::Close(_) => row.result::<CloseArgs>(&Ok(CloseOk {
+            Args::ReclaimComplete(_) => compound.result::<ReclaimCompleteArgs>(&Ok(())),
+            Args::DestroySession(_) => compound.result::<DestroySessionArgs>(&Ok(())),
+            Args::DestroyClientid(_) => compound.result::<DestroyClientidArgs>(&Ok(())),
+            Args::Putrootfh(_) => compound.result::<PutrootfhArgs>(&Ok(())),
+            Args::Putfh(_) => compound.result::<PutfhArgs<'_>>(&Ok(())),
+            Args::Getfh(_) => compound.result::<GetfhArgs>(&Ok(GetfhOk { object: root })),
+            Args::Lookup(_) => compound.result::<LookupArgs<'_>>(&Ok(())),
+            Args::Close(_) => compound.result::<CloseArgs>(&Ok(CloseOk {
                 open_stateid: stateid,
             })),
-            Args::Open(_) => row.result::<OpenArgs<'_>>(&Ok(OpenOk {
+            Args::Open(_) => compound.result::<OpenArgs<'_>>(&Ok(OpenOk {
                 stateid,
                 cinfo: ChangeInfo4::default(),
                 rflags: 0,
                 attrset: Bitmap4::EMPTY,
                 delegation: OpenDelegation4::None,
             })),
-            Args::Read(_) => row.result::<ReadArgs>(&Ok(ReadOk {
+            Args::Read(_) => compound.result::<ReadArgs>(&Ok(ReadOk {
                 eof: true,
                 data: b"data",
             })),
@@ -235,11 +235,11 @@ impl State {
                         .filter(|_| asked.attr_request.has(Attribute::LeaseTime)),
                     ..values
                 };
-                row.result::<GetattrArgs>(&Ok(GetattrOk {
+                compound.result::<GetattrArgs>(&Ok(GetattrOk {
                     obj_attributes: Fattr4::new(&values),
                 }))
             }
-            other => row.fail(Operation::of_args(other), Nfsstat4::Notsupp),
+            other => compound.fail(Operation::of_args(other), Nfsstat4::Notsupp),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The program of callbacks (RFC 8881 section 20, RFC 7862 section 16): a server calls a client. Its number
 //! is what the client sent in CREATE_SESSION or SETCLIENTID.
 //!
-//! As in the other direction there are NULL and COMPOUND; the rows are written and read with
+//! As in the other direction there are NULL and COMPOUND; the COMPOUNDs are written and read with
 //! [`CompoundWriter::begin_callback`](super::CompoundWriter::begin_callback) and
 //! [`CompoundArgs::decode_callback`](super::CompoundArgs::decode_callback).
 

@@ -1,4 +1,4 @@
-//! COMPOUND (RFC 8881 section 16.2) and CB_COMPOUND (section 20.2): rows of operations and of results,
+//! COMPOUND (RFC 8881 section 16.2) and CB_COMPOUND (section 20.2): lists of operations and of results,
 //! written and read one by one, without allocation.
 
 use std::marker::PhantomData;
@@ -127,7 +127,7 @@ impl<'o, O: OperationSet> CompoundWriter<'o, O> {
         self.with(operation, |out| args.encode(&mut Encoder::new(out)))
     }
 
-    /// Ends the row: writes how many operations it has, and returns that.
+    /// Ends the COMPOUND: writes how many operations it has, and returns that.
     #[inline]
     pub fn finish(self) -> u32 {
         Encoder::new(self.out).set_u32(self.count_at, self.count);
@@ -135,7 +135,7 @@ impl<'o, O: OperationSet> CompoundWriter<'o, O> {
     }
 }
 
-/// Why an operation of a COMPOUND cannot be executed. It ends the row.
+/// Why an operation of a COMPOUND cannot be executed. It ends the COMPOUND.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OperationError {
     /// The minor version does not have the operation.
@@ -160,7 +160,7 @@ pub enum OperationError {
         /// What is wrong with them.
         error: DecodeError,
     },
-    /// The row ends before its count of operations.
+    /// The COMPOUND ends before its count of operations.
     #[error("number of an operation: {0}")]
     Truncated(DecodeError),
 }

@@ -23,7 +23,7 @@ pub struct CompoundResWriter<'o, O> {
     kind: PhantomData<fn() -> O>,
 }
 
-/// A place in a row of results to which [`CompoundResWriter::reset`] goes back.
+/// A place in the results to which [`CompoundResWriter::reset`] goes back.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     len: usize,
@@ -66,7 +66,7 @@ impl<'o, O: OperationSet> CompoundResWriter<'o, O> {
     /// place.
     #[inline]
     pub fn with(&mut self, operation: O, write: impl FnOnce(&mut Vec<u8>)) -> Nfsstat4 {
-        debug_assert!(self.status == Nfsstat4::Ok, "a failure ends the row");
+        debug_assert!(self.status == Nfsstat4::Ok, "a failure ends the COMPOUND");
         Encoder::new(self.out).u32(operation.to_u32());
         let at = self.out.len();
         write(self.out);
@@ -116,13 +116,13 @@ impl<'o, O: OperationSet> CompoundResWriter<'o, O> {
         self.status = mark.status;
     }
 
-    /// Ends the row: writes status and count, and returns the status.
+    /// Ends the COMPOUND: writes status and count, and returns the status.
     pub fn finish(self) -> Nfsstat4 {
         let status = self.status;
         self.finish_as(status)
     }
 
-    /// Ends the row with a status of its own: an error before the first operation
+    /// Ends the COMPOUND with a status of its own: an error before the first operation
     /// (NFS4ERR_MINOR_VERS_MISMATCH).
     pub fn finish_as(self, status: Nfsstat4) -> Nfsstat4 {
         let mut e = Encoder::new(self.out);

@@ -225,35 +225,35 @@ fn version_2_allocates_nothing_either() {
 }
 
 #[test]
-fn rows_of_version_4_are_written_and_read_without_allocation() {
+fn compounds_of_version_4_are_written_and_read_without_allocation() {
     use filermark_onc::nfs4::{self, CompoundArgs, CompoundRes, CompoundResWriter, CompoundWriter};
     let pool = crate::samples_nfs4::Pool4::fixed();
     let mut out = Vec::with_capacity(1 << 17);
     let (mut operations, mut entries, mut attributes) = (0, 0, 0);
     let count = allocations(|| {
-        let mut row = CompoundWriter::begin(&mut out, b"", 2);
+        let mut compound = CompoundWriter::begin(&mut out, b"", 2);
         for &operation in nfs4::Operation::ALL {
             if operation.minor_versions().contains(&2) && operation != nfs4::Operation::Illegal {
-                row.any(&pool.args(operation));
+                compound.any(&pool.args(operation));
             }
         }
-        let sent = row.finish();
-        let row = CompoundArgs::decode(&mut Decoder::new(&out)).unwrap();
-        for args in row {
+        let sent = compound.finish();
+        let compound = CompoundArgs::decode(&mut Decoder::new(&out)).unwrap();
+        for args in compound {
             black_box(args.unwrap());
             operations += 1;
         }
         assert_eq!(operations, sent as usize);
         out.clear();
-        let mut row = CompoundResWriter::<nfs4::Operation>::begin(&mut out, b"");
+        let mut compound = CompoundResWriter::<nfs4::Operation>::begin(&mut out, b"");
         for &operation in nfs4::Operation::ALL {
             if operation != nfs4::Operation::Illegal {
-                row.any(&pool.ok(operation));
+                compound.any(&pool.ok(operation));
             }
         }
-        row.finish();
-        let row = CompoundRes::<nfs4::Operation>::decode(&mut Decoder::new(&out)).unwrap();
-        for results in row {
+        compound.finish();
+        let compound = CompoundRes::<nfs4::Operation>::decode(&mut Decoder::new(&out)).unwrap();
+        for results in compound {
             match results.unwrap() {
                 nfs4::Results::Readdir(Ok(ok)) => {
                     entries += ok

@@ -1,4 +1,4 @@
-//! NFSv4: every operation in both directions, rows of them, and what is cut off or damaged.
+//! NFSv4: every operation in both directions, COMPOUNDs, and what is cut off or damaged.
 
 use filermark_onc::nfs3::DirListWriter;
 use filermark_onc::nfs4::*;
@@ -16,27 +16,27 @@ fn minor(operation: impl OperationSet) -> u32 {
 /// A COMPOUND of one operation.
 pub fn call(pool: &Pool4, operation: Operation) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut row = CompoundWriter::begin(&mut out, b"tag", minor(operation));
-    row.any(&pool.args(operation));
-    assert_eq!(row.finish(), 1);
+    let mut compound = CompoundWriter::begin(&mut out, b"tag", minor(operation));
+    compound.any(&pool.args(operation));
+    assert_eq!(compound.finish(), 1);
     out
 }
 
 /// A CB_COMPOUND of one operation.
 pub fn cb_call(pool: &Pool4, operation: callback::Operation) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut row = CompoundWriter::begin_callback(&mut out, b"tag", minor(operation), 9);
-    row.any(&pool.cb_args(operation));
-    row.finish();
+    let mut compound = CompoundWriter::begin_callback(&mut out, b"tag", minor(operation), 9);
+    compound.any(&pool.cb_args(operation));
+    compound.finish();
     out
 }
 
 /// The reply with these results.
 pub fn reply<O: OperationSet>(results: &O::Results<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut row = CompoundResWriter::<O>::begin(&mut out, b"tag");
-    let status = row.any(results);
-    assert_eq!(row.finish(), status);
+    let mut compound = CompoundResWriter::<O>::begin(&mut out, b"tag");
+    let status = compound.any(results);
+    assert_eq!(compound.finish(), status);
     out
 }
 
@@ -75,9 +75,9 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 fn read_args(bytes: &[u8]) -> Result<Args<'_>, OperationError> {
-    let mut row = CompoundArgs::decode(&mut Decoder::new(bytes)).expect("the front");
-    let args = row.next().expect("one operation");
-    assert!(row.next().is_none(), "and no more");
+    let mut compound = CompoundArgs::decode(&mut Decoder::new(bytes)).expect("the front");
+    let args = compound.next().expect("one operation");
+    assert!(compound.next().is_none(), "and no more");
     args
 }
 
@@ -145,7 +145,7 @@ proptest! {
 }
 
 #[test]
-fn every_cut_of_a_row_is_noticed() {
+fn every_cut_of_a_compound_is_noticed() {
     let mut pool = Pool4::fixed();
     for choice in 0..7 {
         pool.choice = choice;
@@ -195,26 +195,26 @@ fn every_cut_of_a_row_is_noticed() {
 }
 
 #[test]
-fn the_bytes_of_a_row_are_those_of_a_client_that_servers_answered() {
+fn the_bytes_of_a_compound_are_those_of_a_client_that_servers_answered() {
     // SEQUENCE, PUTFH, GETATTR as the probe of four servers sent it (minor version 1).
     let session = [7; 16];
     let request = Bitmap4::of(&[Attribute::Type, Attribute::Size, Attribute::TimeModify]);
     let mut out = Vec::new();
-    let mut row = CompoundWriter::begin(&mut out, b"", 1);
-    row.op(&SequenceArgs {
+    let mut compound = CompoundWriter::begin(&mut out, b"", 1);
+    compound.op(&SequenceArgs {
         sessionid: session,
         sequenceid: 2,
         slotid: 3,
         highest_slotid: 4,
         cachethis: false,
     });
-    row.op(&PutfhArgs {
+    compound.op(&PutfhArgs {
         object: FileHandle4::new(b"abcde").expect("short"),
     });
-    row.op(&GetattrArgs {
+    compound.op(&GetattrArgs {
         attr_request: request,
     });
-    assert_eq!(row.finish(), 3);
+    assert_eq!(compound.finish(), 3);
     assert_eq!(
         out,
         hex("00000000 00000001 00000003
@@ -222,14 +222,17 @@ fn the_bytes_of_a_row_are_those_of_a_client_that_servers_answered() {
              00000016 00000005 6162636465000000
              00000009 00000002 00000012 00200000")
     );
-    let mut row = CompoundArgs::decode(&mut Decoder::new(&out)).expect("sound");
-    assert_eq!((row.tag, row.minorversion, row.left()), (&b""[..], 1, 3));
-    let names: Vec<_> = row
+    let mut compound = CompoundArgs::decode(&mut Decoder::new(&out)).expect("sound");
+    assert_eq!(
+        (compound.tag, compound.minorversion, compound.left()),
+        (&b""[..], 1, 3)
+    );
+    let names: Vec<_> = compound
         .by_ref()
         .map(|args| args.expect("sound").operation().name())
         .collect();
     assert_eq!(names, ["SEQUENCE", "PUTFH", "GETATTR"]);
-    assert_eq!(row.end(), Ok(()));
+    assert_eq!(compound.end(), Ok(()));
 }
 
 #[test]
@@ -263,25 +266,25 @@ fn an_open_has_the_bytes_of_the_standard() {
 fn a_reply_is_read_operation_by_operation_until_the_first_failure() {
     let pool = Pool4::fixed();
     let mut out = Vec::new();
-    let mut row = CompoundResWriter::<Operation>::begin(&mut out, b"t");
+    let mut compound = CompoundResWriter::<Operation>::begin(&mut out, b"t");
     let sequence = pool.ok(Operation::Sequence);
-    assert_eq!(row.any(&sequence), Nfsstat4::Ok);
-    assert_eq!(row.result::<PutfhArgs<'_>>(&Ok(())), Nfsstat4::Ok);
-    let mark = row.mark();
-    assert_eq!(row.any(&pool.ok(Operation::Read)), Nfsstat4::Ok);
-    row.reset(mark);
+    assert_eq!(compound.any(&sequence), Nfsstat4::Ok);
+    assert_eq!(compound.result::<PutfhArgs<'_>>(&Ok(())), Nfsstat4::Ok);
+    let mark = compound.mark();
+    assert_eq!(compound.any(&pool.ok(Operation::Read)), Nfsstat4::Ok);
+    compound.reset(mark);
     assert_eq!(
-        row.fail(Operation::Read, Nfsstat4::RepTooBig),
+        compound.fail(Operation::Read, Nfsstat4::RepTooBig),
         Nfsstat4::RepTooBig
     );
-    assert_eq!(row.finish(), Nfsstat4::RepTooBig);
+    assert_eq!(compound.finish(), Nfsstat4::RepTooBig);
 
-    let row = CompoundRes::<Operation>::decode(&mut Decoder::new(&out)).expect("sound");
+    let compound = CompoundRes::<Operation>::decode(&mut Decoder::new(&out)).expect("sound");
     assert_eq!(
-        (row.status, row.tag, row.left()),
+        (compound.status, compound.tag, compound.left()),
         (Nfsstat4::RepTooBig, &b"t"[..], 3)
     );
-    let mut typed = row;
+    let mut typed = compound;
     let ok = typed.read::<SequenceArgs>().expect("sound");
     assert_eq!(Results::Sequence(ok), sequence);
     assert_eq!(typed.read::<PutfhArgs<'_>>(), Ok(Ok(())));
@@ -289,14 +292,15 @@ fn a_reply_is_read_operation_by_operation_until_the_first_failure() {
     assert_eq!((typed.left(), typed.end()), (0, Ok(())));
     let error = typed.read::<GetattrArgs>().unwrap_err();
     assert_eq!(error, DecodeError::truncated(out.len(), "GETATTR", 4, 0));
-    let mut other = row;
+    let mut other = compound;
     let error = other.read::<PutfhArgs<'_>>().unwrap_err();
     assert_eq!(
         (error.what, error.problem),
         ("PUTFH", Problem::Unexpected { value: 53 })
     );
     assert_eq!(
-        row.map(|results| results.expect("sound").operation())
+        compound
+            .map(|results| results.expect("sound").operation())
             .last(),
         Some(Operation::Read)
     );
@@ -310,16 +314,16 @@ fn the_front_of_a_read_is_enough() {
     };
     let bytes = reply::<Operation>(&Results::Read(Ok(ok)));
     let front = &bytes[..bytes.len() - 8];
-    let row = CompoundRes::<Operation>::decode(&mut Decoder::new(front)).expect("sound");
-    let (head, rest) = row.read_head().expect("sound");
+    let compound = CompoundRes::<Operation>::decode(&mut Decoder::new(front)).expect("sound");
+    let (head, rest) = compound.read_head().expect("sound");
     let expected = ReadHead4 {
         eof: true,
         data_len: 5,
     };
     assert_eq!((head, rest.rest().len()), (Ok(expected), 0));
     let bytes = reply::<Operation>(&Results::Read(Err(Nfsstat4::Stale)));
-    let row = CompoundRes::<Operation>::decode(&mut Decoder::new(&bytes)).expect("sound");
-    assert_eq!(row.read_head().expect("sound").0, Err(Nfsstat4::Stale));
+    let compound = CompoundRes::<Operation>::decode(&mut Decoder::new(&bytes)).expect("sound");
+    assert_eq!(compound.read_head().expect("sound").0, Err(Nfsstat4::Stale));
 }
 
 #[test]
@@ -357,19 +361,19 @@ fn a_server_answers_what_it_cannot_decode() {
 #[test]
 fn a_failed_setattr_has_the_set_that_a_client_expects() {
     let mut out = Vec::new();
-    let mut row = CompoundResWriter::<Operation>::begin(&mut out, b"");
-    row.fail(Operation::Setattr, Nfsstat4::Perm);
-    row.finish();
+    let mut compound = CompoundResWriter::<Operation>::begin(&mut out, b"");
+    compound.fail(Operation::Setattr, Nfsstat4::Perm);
+    compound.finish();
     assert_eq!(
         out,
         hex("00000001 00000000 00000001 00000022 00000001 00000000")
     );
-    let mut row = CompoundRes::<Operation>::decode(&mut Decoder::new(&out)).expect("sound");
+    let mut compound = CompoundRes::<Operation>::decode(&mut Decoder::new(&out)).expect("sound");
     let expected = SetattrRes {
         status: Nfsstat4::Perm,
         attrsset: Bitmap4::EMPTY,
     };
-    assert_eq!(row.read::<SetattrArgs<'_>>(), Ok(expected));
+    assert_eq!(compound.read::<SetattrArgs<'_>>(), Ok(expected));
 }
 
 #[test]
@@ -387,15 +391,16 @@ fn a_directory_list_is_written_within_the_size_that_was_asked_for() {
     let entry_bytes = 4 + 8 + 8 + 8 + 4 + 8;
     for maxcount in 0..200 {
         let mut out = Vec::new();
-        let mut row = CompoundResWriter::<Operation>::begin(&mut out, b"");
-        row.with(Operation::Readdir, |out| {
+        let mut compound = CompoundResWriter::<Operation>::begin(&mut out, b"");
+        compound.with(Operation::Readdir, |out| {
             let mut list = DirListWriter::begin_v4(out, *b"verifier", maxcount);
             while list.push(&entry) {}
             list.finish(true);
         });
-        row.finish();
-        let mut row = CompoundRes::<Operation>::decode(&mut Decoder::new(&out)).expect("sound");
-        let ok = row.read::<ReaddirArgs>().expect("sound").expect("OK");
+        compound.finish();
+        let mut compound =
+            CompoundRes::<Operation>::decode(&mut Decoder::new(&out)).expect("sound");
+        let ok = compound.read::<ReaddirArgs>().expect("sound").expect("OK");
         let fitting = (maxcount as usize).saturating_sub(8 + 8) / entry_bytes;
         assert_eq!((ok.entries.len(), ok.eof), (fitting, true), "{maxcount}");
         assert!(ok.entries.iter().all(|read| read == entry));

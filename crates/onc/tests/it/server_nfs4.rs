@@ -49,9 +49,9 @@ impl Client {
         self.xid += 1;
         let mut out = Vec::new();
         let record = self.template.begin(&mut out, self.xid, PROC_COMPOUND);
-        let mut row = CompoundWriter::begin(&mut out, b"test", 1);
-        ops(&mut row);
-        row.finish();
+        let mut compound = CompoundWriter::begin(&mut out, b"test", 1);
+        ops(&mut compound);
+        compound.finish();
         record.finish(&mut out);
         self.connection.write_all(&out).expect("send");
         let mut buffer = [0; 4096];
@@ -88,9 +88,9 @@ impl Client {
             cachethis: false,
         };
         self.compound(
-            |row| {
-                row.op(&sequence);
-                ops(row);
+            |compound| {
+                compound.op(&sequence);
+                ops(compound);
             },
             |results| {
                 let ok = results.read::<SequenceArgs>().expect("sound").expect("OK");
@@ -125,8 +125,8 @@ fn begin_session(client: &mut Client) -> Clientid4 {
         client_impl_id: None,
     };
     let (clientid, sequence) = client.compound(
-        |row| {
-            row.op(&exchange);
+        |compound| {
+            compound.op(&exchange);
         },
         |results| {
             let ok = results.read::<ExchangeIdArgs<'_>>().expect("sound");
@@ -154,15 +154,15 @@ fn begin_session(client: &mut Client) -> Clientid4 {
         sec_parms: Array::new(&sec_parms).expect("one"),
     };
     client.session = client.compound(
-        |row| {
-            row.op(&create);
+        |compound| {
+            compound.op(&create);
         },
         |results| ok::<CreateSessionArgs<'_>, _>(results).sessionid,
     );
     let complete = ReclaimCompleteArgs { one_fs: false };
     client.call(
-        |row| {
-            row.op(&complete);
+        |compound| {
+            compound.op(&complete);
         },
         |results| {
             ok::<ReclaimCompleteArgs, ()>(results);
@@ -197,12 +197,12 @@ fn create(client: &mut Client, clientid: Clientid4) -> (Fh4, Fh4, Stateid4) {
             ..Attributes::default()
         });
     client.call(
-        |row| {
-            row.op(&PutrootfhArgs {});
-            row.op(&LookupArgs { objname: b"export" });
-            row.op(&GetfhArgs {});
-            row.op(&open(clientid, b"file", &MODE));
-            row.op(&GetfhArgs {});
+        |compound| {
+            compound.op(&PutrootfhArgs {});
+            compound.op(&LookupArgs { objname: b"export" });
+            compound.op(&GetfhArgs {});
+            compound.op(&open(clientid, b"file", &MODE));
+            compound.op(&GetfhArgs {});
         },
         |results| {
             ok::<PutrootfhArgs, _>(results);
@@ -221,9 +221,9 @@ fn create(client: &mut Client, clientid: Clientid4) -> (Fh4, Fh4, Stateid4) {
 /// The attributes that the server has and that the codec knows, without those that GETATTR cannot return.
 fn readable(client: &mut Client, object: FileHandle4<'_>) -> Bitmap4 {
     let supported = client.call(
-        |row| {
-            row.op(&PutfhArgs { object });
-            row.op(&GetattrArgs {
+        |compound| {
+            compound.op(&PutfhArgs { object });
+            compound.op(&GetattrArgs {
                 attr_request: Bitmap4::of(&[Attribute::SupportedAttrs]),
             });
         },
@@ -247,20 +247,20 @@ fn write_and_read(client: &mut Client, file: Fh4, stateid: Stateid4) {
     let attr_request = readable(client, object);
     assert!(attr_request.bits().count() > 30, "{attr_request:?}");
     client.call(
-        |row| {
-            row.op(&PutfhArgs { object });
-            row.op(&WriteArgs {
+        |compound| {
+            compound.op(&PutfhArgs { object });
+            compound.op(&WriteArgs {
                 stateid,
                 offset: 0,
                 stable: StableHow::FileSync,
                 data: b"some data",
             });
-            row.op(&ReadArgs {
+            compound.op(&ReadArgs {
                 stateid,
                 offset: 5,
                 count: 100,
             });
-            row.op(&GetattrArgs { attr_request });
+            compound.op(&GetattrArgs { attr_request });
         },
         |results| {
             ok::<PutfhArgs<'_>, _>(results);
@@ -299,13 +299,13 @@ fn list_and_remove(client: &mut Client, dir: Fh4, file: Fh4, open_stateid: State
     };
     let (dir, object) = (dir.handle(), file.handle());
     client.call(
-        |row| {
-            row.op(&PutfhArgs { object });
-            row.op(&close);
-            row.op(&PutfhArgs { object: dir });
-            row.op(&readdir);
-            row.op(&RemoveArgs { target: b"file" });
-            row.op(&LookupArgs { objname: b"file" });
+        |compound| {
+            compound.op(&PutfhArgs { object });
+            compound.op(&close);
+            compound.op(&PutfhArgs { object: dir });
+            compound.op(&readdir);
+            compound.op(&RemoveArgs { target: b"file" });
+            compound.op(&LookupArgs { objname: b"file" });
         },
         |results| {
             ok::<PutfhArgs<'_>, _>(results);
@@ -352,16 +352,16 @@ fn ganesha_serves_a_session_a_file_and_a_directory() {
         sessionid: client.session,
     };
     client.compound(
-        |row| {
-            row.op(&destroy);
+        |compound| {
+            compound.op(&destroy);
         },
         |results| {
             ok::<DestroySessionArgs, ()>(results);
         },
     );
     client.compound(
-        |row| {
-            row.op(&DestroyClientidArgs { clientid });
+        |compound| {
+            compound.op(&DestroyClientidArgs { clientid });
         },
         |results| {
             ok::<DestroyClientidArgs, ()>(results);

@@ -167,9 +167,9 @@ fn flexible_files() -> Vec<(u32, Exchange)> {
         }),
     };
     let mut returned = Vec::new();
-    let mut row = CompoundWriter::begin(&mut returned, b"tag", 2);
-    row.op(&args);
-    row.finish();
+    let mut compound = CompoundWriter::begin(&mut returned, b"tag", 2);
+    compound.op(&args);
+    compound.finish();
     let results = reply::<Operation>(&pool.ok(Operation::Layoutreturn));
     let number = Operation::Layoutreturn.to_u32();
     let messages = exchange(number, nfs4::PROGRAM, nfs4::VERSION, &returned, &results);

@@ -56,10 +56,10 @@ const FACTS: Bitmap4 = Bitmap4::of(&[
     Attribute::TimeDelta,
 ]);
 
-/// The result of the next operation; a failure ends the row.
+/// The result of the next operation; a failure ends the COMPOUND.
 macro_rules! next {
-    ($row:expr, $args:ty) => {
-        match $row.read::<$args>()? {
+    ($compound:expr, $args:ty) => {
+        match $compound.read::<$args>()? {
             Ok(ok) => ok,
             Err(status) => return Ok(Err(status)),
         }
@@ -77,16 +77,16 @@ const fn getattr(attr_request: Bitmap4) -> GetattrArgs {
 }
 
 /// The attributes of GETATTR as those of version 3.
-fn fattr(row: &mut Row<'_>) -> RowResult<Fattr3> {
-    let ok = next!(row, GetattrArgs);
+fn fattr(compound: &mut Row<'_>) -> RowResult<Fattr3> {
+    let ok = next!(compound, GetattrArgs);
     let attributes = ok.obj_attributes.attributes()?;
     Ok(translate::fattr(&attributes).ok_or(Nfsstat4::Attrnotsupp))
 }
 
 /// The results of GETFH and GETATTR.
-fn found(row: &mut Row<'_>) -> RowResult<FoundObject> {
-    let object = next!(row, GetfhArgs).object.to_fh();
-    Ok(fattr(row)?.map(|attributes| FoundObject {
+fn found(compound: &mut Row<'_>) -> RowResult<FoundObject> {
+    let object = next!(compound, GetfhArgs).object.to_fh();
+    Ok(fattr(compound)?.map(|attributes| FoundObject {
         object,
         attributes: Some(attributes),
     }))
@@ -106,52 +106,52 @@ fn settable(attributes: &Sattr3) -> Attributes<'static> {
 impl Nfs4Client {
     /// The root of the server's name space (PUTROOTFH).
     pub fn root(&mut self) -> Reply4<FoundObject> {
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&PutrootfhArgs {});
-            row.op(&GetfhArgs {}).op(&getattr(FATTR3));
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&PutrootfhArgs {});
+            compound.op(&GetfhArgs {}).op(&getattr(FATTR3));
         };
-        self.compound(false, write, |row| {
-            next!(row, PutrootfhArgs);
-            found(row)
+        self.compound(false, write, |compound| {
+            next!(compound, PutrootfhArgs);
+            found(compound)
         })
     }
 
     /// Finds a name.
     pub fn lookup(&mut self, dir: &Fh4, objname: &[u8]) -> Reply4<FoundObject> {
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(dir)).op(&LookupArgs { objname });
-            row.op(&GetfhArgs {}).op(&getattr(FATTR3));
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(dir)).op(&LookupArgs { objname });
+            compound.op(&GetfhArgs {}).op(&getattr(FATTR3));
         };
-        self.compound(false, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            next!(row, LookupArgs<'_>);
-            found(row)
+        self.compound(false, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            next!(compound, LookupArgs<'_>);
+            found(compound)
         })
     }
 
     /// Attributes.
     pub fn getattr(&mut self, object: &Fh4) -> Reply4<Fattr3> {
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(object)).op(&getattr(FATTR3));
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(object)).op(&getattr(FATTR3));
         };
-        self.compound(false, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            fattr(row)
+        self.compound(false, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            fattr(compound)
         })
     }
 
     /// Sets mode and size.
     pub fn setattr(&mut self, object: &Fh4, attributes: &Sattr3) -> Reply4<()> {
         let values = settable(attributes);
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(object)).op(&SetattrArgs {
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(object)).op(&SetattrArgs {
                 stateid: Stateid4::ANONYMOUS,
                 obj_attributes: Fattr4::new(&values),
             });
         };
-        self.compound(true, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            let result = row.read::<SetattrArgs<'_>>()?;
+        self.compound(true, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            let result = compound.read::<SetattrArgs<'_>>()?;
             Ok(match result.status {
                 Nfsstat4::Ok => Ok(()),
                 status => Err(status),
@@ -161,25 +161,25 @@ impl Nfs4Client {
 
     /// Asks for rights.
     pub fn access(&mut self, object: &Fh4, access: u32) -> Reply4<AccessOk> {
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(object)).op(&AccessArgs { access });
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(object)).op(&AccessArgs { access });
         };
-        self.compound(false, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            row.read::<AccessArgs>()
+        self.compound(false, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            compound.read::<AccessArgs>()
         })
     }
 
     /// Opens a file that was found.
     fn open(&mut self, file: &Fh4, share_access: u32) -> Reply4<Opened> {
         let args = open_args(share_access, Openflag4::NoCreate, OpenClaim4::Fh);
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(file)).op(&args);
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(file)).op(&args);
         };
         let file = *file;
-        self.compound(true, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            let stateid = next!(row, OpenArgs<'_>).stateid;
+        self.compound(true, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            let stateid = next!(compound, OpenArgs<'_>).stateid;
             Ok(Ok(Opened { stateid, file }))
         })
     }
@@ -189,13 +189,13 @@ impl Nfs4Client {
         let values = settable(attributes);
         let how = Createhow4::Unchecked(Fattr4::new(&values));
         let args = open_args(share::WRITE, Openflag4::Create(how), OpenClaim4::Null(name));
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(dir)).op(&args).op(&GetfhArgs {});
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(dir)).op(&args).op(&GetfhArgs {});
         };
-        let opened = self.compound(true, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            let stateid = next!(row, OpenArgs<'_>).stateid;
-            let file = next!(row, GetfhArgs).object.to_fh();
+        let opened = self.compound(true, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            let stateid = next!(compound, OpenArgs<'_>).stateid;
+            let file = next!(compound, GetfhArgs).object.to_fh();
             Ok(Ok(Opened { stateid, file }))
         })?;
         let opened = match opened {
@@ -210,15 +210,15 @@ impl Nfs4Client {
 
     /// Closes a file. A status is only logged: the end of the client ID ends the open, too.
     fn close(&mut self, opened: &Opened) -> Result<(), ClientError> {
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(&opened.file)).op(&CloseArgs {
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(&opened.file)).op(&CloseArgs {
                 seqid: 0,
                 open_stateid: opened.stateid,
             });
         };
-        let closed = self.compound(true, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            next!(row, CloseArgs);
+        let closed = self.compound(true, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            next!(compound, CloseArgs);
             Ok(Ok(()))
         })?;
         if let Err(status) = closed {
@@ -248,16 +248,16 @@ impl Nfs4Client {
         let max = self.session()?.session.fore().read_bytes_max();
         let count = count.min(max);
         self.with_open(file, share::READ, |nfs, opened| {
-            let write = |row: &mut CompoundWriter<'_, Operation>| {
-                row.op(&putfh(&opened.file)).op(&ReadArgs {
+            let write = |compound: &mut CompoundWriter<'_, Operation>| {
+                compound.op(&putfh(&opened.file)).op(&ReadArgs {
                     stateid: opened.stateid,
                     offset,
                     count,
                 });
             };
-            nfs.compound(false, write, |row| {
-                next!(row, PutfhArgs<'_>);
-                let ok = next!(row, ReadArgs);
+            nfs.compound(false, write, |compound| {
+                next!(compound, PutfhArgs<'_>);
+                let ok = next!(compound, ReadArgs);
                 Ok(Ok(ReadData {
                     file_attributes: None,
                     count: ok.data.len() as u32,
@@ -274,17 +274,17 @@ impl Nfs4Client {
         let max = self.session()?.session.fore().write_bytes_max();
         let data = data.get(..max as usize).unwrap_or(data);
         self.with_open(file, share::WRITE, |nfs, opened| {
-            let write = |row: &mut CompoundWriter<'_, Operation>| {
-                row.op(&putfh(&opened.file)).op(&WriteArgs {
+            let write = |compound: &mut CompoundWriter<'_, Operation>| {
+                compound.op(&putfh(&opened.file)).op(&WriteArgs {
                     stateid: opened.stateid,
                     offset,
                     stable: StableHow::FileSync,
                     data,
                 });
             };
-            nfs.compound(true, write, |row| {
-                next!(row, PutfhArgs<'_>);
-                let ok = next!(row, WriteArgs<'_>);
+            nfs.compound(true, write, |compound| {
+                next!(compound, PutfhArgs<'_>);
+                let ok = next!(compound, WriteArgs<'_>);
                 Ok(Ok(ok.count))
             })
         })
@@ -293,18 +293,18 @@ impl Nfs4Client {
     /// Makes a directory.
     pub fn mkdir(&mut self, dir: &Fh4, objname: &[u8], attributes: &Sattr3) -> Reply4<MadeObject> {
         let values = settable(attributes);
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(dir)).op(&CreateArgs {
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(dir)).op(&CreateArgs {
                 objtype: Createtype4::Dir,
                 objname,
                 createattrs: Fattr4::new(&values),
             });
-            row.op(&GetfhArgs {});
+            compound.op(&GetfhArgs {});
         };
-        self.compound(true, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            next!(row, CreateArgs<'_>);
-            let object = Some(next!(row, GetfhArgs).object.to_fh());
+        self.compound(true, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            next!(compound, CreateArgs<'_>);
+            let object = Some(next!(compound, GetfhArgs).object.to_fh());
             Ok(Ok(MadeObject { object }))
         })
     }
@@ -317,22 +317,24 @@ impl Nfs4Client {
             ..Attributes::default()
         };
         let obj_attributes = Fattr4::new(&is_dir);
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(dir)).op(&SavefhArgs {});
-            row.op(&LookupArgs { objname: name });
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(dir)).op(&SavefhArgs {});
+            compound.op(&LookupArgs { objname: name });
             match kind {
-                Removal::File => row.op(&NverifyArgs { obj_attributes }),
-                Removal::Dir => row.op(&VerifyArgs { obj_attributes }),
+                Removal::File => compound.op(&NverifyArgs { obj_attributes }),
+                Removal::Dir => compound.op(&VerifyArgs { obj_attributes }),
             };
-            row.op(&RestorefhArgs {}).op(&RemoveArgs { target: name });
+            compound
+                .op(&RestorefhArgs {})
+                .op(&RemoveArgs { target: name });
         };
-        self.compound(true, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            next!(row, SavefhArgs);
-            next!(row, LookupArgs<'_>);
+        self.compound(true, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            next!(compound, SavefhArgs);
+            next!(compound, LookupArgs<'_>);
             let compared = match kind {
-                Removal::File => row.read::<NverifyArgs<'_>>()?,
-                Removal::Dir => row.read::<VerifyArgs<'_>>()?,
+                Removal::File => compound.read::<NverifyArgs<'_>>()?,
+                Removal::Dir => compound.read::<VerifyArgs<'_>>()?,
             };
             match compared {
                 Ok(()) => {}
@@ -340,26 +342,26 @@ impl Nfs4Client {
                 Err(Nfsstat4::NotSame) => return Ok(Err(Nfsstat4::Notdir)),
                 Err(status) => return Ok(Err(status)),
             }
-            next!(row, RestorefhArgs);
-            next!(row, RemoveArgs<'_>);
+            next!(compound, RestorefhArgs);
+            next!(compound, RemoveArgs<'_>);
             Ok(Ok(()))
         })
     }
 
     /// Renames `from.1` in the directory `from.0`.
     pub fn rename(&mut self, from: (&Fh4, &[u8]), to: (&Fh4, &[u8])) -> Reply4<()> {
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(from.0)).op(&SavefhArgs {});
-            row.op(&putfh(to.0)).op(&RenameArgs {
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(from.0)).op(&SavefhArgs {});
+            compound.op(&putfh(to.0)).op(&RenameArgs {
                 oldname: from.1,
                 newname: to.1,
             });
         };
-        self.compound(true, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            next!(row, SavefhArgs);
-            next!(row, PutfhArgs<'_>);
-            next!(row, RenameArgs<'_>);
+        self.compound(true, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            next!(compound, SavefhArgs);
+            next!(compound, PutfhArgs<'_>);
+            next!(compound, RenameArgs<'_>);
             Ok(Ok(()))
         })
     }
@@ -373,8 +375,8 @@ impl Nfs4Client {
         count: u32,
     ) -> Reply4<Listing<DirEntry>> {
         let max = self.session()?.session.fore().read_bytes_max();
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(dir)).op(&ReaddirArgs {
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(dir)).op(&ReaddirArgs {
                 cookie: from.0,
                 cookieverf: from.1,
                 dircount: count.min(max),
@@ -382,9 +384,9 @@ impl Nfs4Client {
                 attr_request: Bitmap4::of(&[Attribute::RdattrError, Attribute::Fileid]),
             });
         };
-        self.compound(false, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            let ok = match row.read::<ReaddirArgs>()? {
+        self.compound(false, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            let ok = match compound.read::<ReaddirArgs>()? {
                 Ok(ok) => ok,
                 Err(Nfsstat4::NotSame) => return Ok(Err(Nfsstat4::BadCookie)),
                 Err(status) => return Ok(Err(status)),
@@ -409,15 +411,16 @@ impl Nfs4Client {
     /// Transfer sizes, limits and space of the file system that an object is in.
     pub fn file_system(&mut self, object: &Fh4) -> Reply4<FileSystemFacts> {
         let fore = *self.session()?.session.fore();
-        let write = |row: &mut CompoundWriter<'_, Operation>| {
-            row.op(&putfh(object))
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound
+                .op(&putfh(object))
                 .op(&getattr(FATTR3))
                 .op(&getattr(FACTS));
         };
-        self.compound(false, write, |row| {
-            next!(row, PutfhArgs<'_>);
-            let of_object = next!(row, GetattrArgs).obj_attributes.attributes()?;
-            let of_system = next!(row, GetattrArgs).obj_attributes.attributes()?;
+        self.compound(false, write, |compound| {
+            next!(compound, PutfhArgs<'_>);
+            let of_object = next!(compound, GetattrArgs).obj_attributes.attributes()?;
+            let of_system = next!(compound, GetattrArgs).obj_attributes.attributes()?;
             let obj_attributes = translate::fattr(&of_object);
             let (read_max, write_max) = (fore.read_bytes_max(), fore.write_bytes_max());
             let pathconf = translate::pathconf(&of_system);

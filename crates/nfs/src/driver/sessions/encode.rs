@@ -1,8 +1,8 @@
 //! Which call is sent next, its slot, and its bytes. A call that is sent again is encoded
 //! again, with the same slot and sequence number as long as the session is the same.
 
+use super::compounds::{self, StateCall};
 use super::opening::Prepared;
-use super::rows::{self, StateCall};
 use super::state::{SessionCall, Sessions};
 use crate::driver::calls::Call;
 use crate::driver::core::Core;
@@ -91,7 +91,7 @@ impl Core<Sessions> {
             if !self.take_slot(slot) {
                 return false;
             }
-            self.encode_row(slot, out);
+            self.encode_compound(slot, out);
             return true;
         }
         // Nothing waits any more.
@@ -103,7 +103,7 @@ impl Core<Sessions> {
     fn take_slot(&mut self, slot: u32) -> bool {
         let now = self.state.now;
         let call = self.calls.get_mut(slot);
-        if !rows::needs_slot(call) {
+        if !compounds::needs_slot(call) {
             return true;
         }
         let client = &mut self.own.clients[call.conn as usize];
@@ -154,7 +154,7 @@ impl Core<Sessions> {
     }
 
     /// Appends a call.
-    fn encode_row(&mut self, slot: u32, out: &mut Vec<u8>) {
+    fn encode_compound(&mut self, slot: u32, out: &mut Vec<u8>) {
         // 0 is the latest state of an open (RFC 8881 section 8.2.2).
         let stateid = Stateid4 {
             seqid: 0,
@@ -162,22 +162,22 @@ impl Core<Sessions> {
         };
         let call = self.calls.get(slot);
         let op = self.ops.get(call.op);
-        if rows::of(call).is_empty() {
+        if compounds::of(call).is_empty() {
             self.template.begin(out, call.xid, PROC_NULL).finish(out);
             return;
         }
         let record = self.template.begin(out, call.xid, PROC_COMPOUND);
-        let mut row = CompoundWriter::begin(out, b"", MINOR_VERSION);
+        let mut compound = CompoundWriter::begin(out, b"", MINOR_VERSION);
         let client = &self.own.clients[call.conn as usize];
         if let (Some(taken), Some(established)) = (call.own.slot, &client.session) {
-            let cachethis = rows::is_cached(call);
-            row.op(&established.session.sequence(taken, cachethis));
+            let cachethis = compounds::is_cached(call);
+            compound.op(&established.session.sequence(taken, cachethis));
         }
         match call.own.kind {
-            Some(kind) => self.encode_own(kind, call, op, &mut row),
-            None => self.encode_operations(call, op, stateid, &mut row),
+            Some(kind) => self.encode_own(kind, call, op, &mut compound),
+            None => self.encode_operations(call, op, stateid, &mut compound),
         }
-        row.finish();
+        compound.finish();
         record.finish(out);
     }
 
@@ -208,7 +208,7 @@ impl Core<Sessions> {
         kind: StateCall,
         call: &Call<SessionCall>,
         op: &LogicalOp,
-        row: &mut CompoundWriter<'_, Operation>,
+        compound: &mut CompoundWriter<'_, Operation>,
     ) {
         let client = &self.own.clients[call.conn as usize];
         let session = client.session.as_ref().map(|known| &known.session);
@@ -216,13 +216,14 @@ impl Core<Sessions> {
             StateCall::Open(key) => {
                 let handle = self.handle_of(op.proc, key);
                 let owner = owner_name(self.own.owners[op.proc as usize]);
-                row.op(&putfh(handle.handle()))
+                compound
+                    .op(&putfh(handle.handle()))
                     .op(&open(&owner, Openflag4::NoCreate, OpenClaim4::Fh))
                     .op(&GETATTR);
             }
             StateCall::Close(place) => {
                 if let Some(closing) = self.own.closing(place) {
-                    row.op(&putfh(closing.handle.handle())).op(&CloseArgs {
+                    compound.op(&putfh(closing.handle.handle())).op(&CloseArgs {
                         seqid: 0,
                         open_stateid: closing.stateid,
                     });
@@ -231,11 +232,11 @@ impl Core<Sessions> {
             StateCall::Renew => {}
             StateCall::DestroySession => {
                 let sessionid = client.to_be_destroyed().unwrap_or_default();
-                row.op(&DestroySessionArgs { sessionid });
+                compound.op(&DestroySessionArgs { sessionid });
             }
             StateCall::DestroyClientid => {
                 let clientid = session.map(|s| s.clientid()).unwrap_or_default();
-                row.op(&DestroyClientidArgs { clientid });
+                compound.op(&DestroyClientidArgs { clientid });
             }
         }
     }
@@ -246,17 +247,17 @@ impl Core<Sessions> {
         call: &Call<SessionCall>,
         op: &LogicalOp,
         stateid: Stateid4,
-        row: &mut CompoundWriter<'_, Operation>,
+        compound: &mut CompoundWriter<'_, Operation>,
     ) {
         let object = putfh(self.object(op));
         match call.procedure {
             Procedure::Null => {}
             Procedure::Getattr => {
-                row.op(&object).op(&GETATTR);
+                compound.op(&object).op(&GETATTR);
             }
-            Procedure::Fsstat => self.encode_fs(op, SPACE_ATTRIBUTES, row),
-            Procedure::Fsinfo => self.encode_fs(op, LIMIT_ATTRIBUTES, row),
-            Procedure::Pathconf => self.encode_fs(op, NAME_ATTRIBUTES, row),
+            Procedure::Fsstat => self.encode_fs(op, SPACE_ATTRIBUTES, compound),
+            Procedure::Fsinfo => self.encode_fs(op, LIMIT_ATTRIBUTES, compound),
+            Procedure::Pathconf => self.encode_fs(op, NAME_ATTRIBUTES, compound),
             Procedure::Setattr => {
                 let values = match new_size(op) {
                     Some(size) => size_attribute(size),
@@ -266,14 +267,14 @@ impl Core<Sessions> {
                     stateid,
                     obj_attributes: Fattr4::new(&values),
                 };
-                row.op(&object).op(&args).op(&GETATTR);
+                compound.op(&object).op(&args).op(&GETATTR);
             }
             Procedure::Access => {
                 let args = AccessArgs { access: ALL_RIGHTS };
-                row.op(&object).op(&args).op(&GETATTR);
+                compound.op(&object).op(&args).op(&GETATTR);
             }
             Procedure::Readlink => {
-                row.op(&object).op(&ReadlinkArgs {});
+                compound.op(&object).op(&ReadlinkArgs {});
             }
             Procedure::Read => {
                 let (offset, count) = (call.offset, call.length);
@@ -282,16 +283,16 @@ impl Core<Sessions> {
                     offset,
                     count,
                 };
-                row.op(&putfh(self.written_file(call, op).0)).op(&args);
+                compound.op(&putfh(self.written_file(call, op).0)).op(&args);
             }
-            Procedure::Write => self.encode_write4(call, op, stateid, row),
+            Procedure::Write => self.encode_write4(call, op, stateid, compound),
             Procedure::Commit => {
                 let (offset, count) = (call.offset, call.length);
                 let file = self.written_file(call, op).0;
-                row.op(&putfh(file)).op(&CommitArgs { offset, count });
+                compound.op(&putfh(file)).op(&CommitArgs { offset, count });
             }
             Procedure::Readdir | Procedure::Readdirplus => {
-                self.encode_listing(call, op, row);
+                self.encode_listing(call, op, compound);
             }
             Procedure::Lookup
             | Procedure::Create
@@ -301,7 +302,7 @@ impl Core<Sessions> {
             | Procedure::Remove
             | Procedure::Rmdir
             | Procedure::Rename
-            | Procedure::Link => self.encode_named(call, op, row),
+            | Procedure::Link => self.encode_named(call, op, compound),
         }
     }
 
@@ -309,9 +310,10 @@ impl Core<Sessions> {
         &self,
         op: &LogicalOp,
         attr_request: Bitmap4,
-        row: &mut CompoundWriter<'_, Operation>,
+        compound: &mut CompoundWriter<'_, Operation>,
     ) {
-        row.op(&putfh(self.root(op)))
+        compound
+            .op(&putfh(self.root(op)))
             .op(&GetattrArgs { attr_request });
     }
 
@@ -320,7 +322,7 @@ impl Core<Sessions> {
         &self,
         call: &Call<SessionCall>,
         op: &LogicalOp,
-        row: &mut CompoundWriter<'_, Operation>,
+        compound: &mut CompoundWriter<'_, Operation>,
     ) {
         let place = self.place(op);
         let (dir, name) = (putfh(place.dir), place.text.as_bytes());
@@ -340,7 +342,8 @@ impl Core<Sessions> {
                 };
                 let owner = owner_name(self.own.owners[op.proc as usize]);
                 let rights = AccessArgs { access: ALL_RIGHTS };
-                row.op(&dir)
+                compound
+                    .op(&dir)
                     .op(&open(
                         &owner,
                         Openflag4::Create(how),
@@ -363,10 +366,10 @@ impl Core<Sessions> {
                     objname: name,
                     createattrs: Fattr4::new(&values),
                 };
-                row.op(&dir).op(&args).op(&GetfhArgs {}).op(&GETATTR);
+                compound.op(&dir).op(&args).op(&GetfhArgs {}).op(&GETATTR);
             }
             Procedure::Remove | Procedure::Rmdir => {
-                row.op(&dir).op(&RemoveArgs { target: name });
+                compound.op(&dir).op(&RemoveArgs { target: name });
             }
             Procedure::Rename => {
                 let to = self.new_place(op);
@@ -374,10 +377,15 @@ impl Core<Sessions> {
                     oldname: name,
                     newname: to.text.as_bytes(),
                 };
-                row.op(&dir).op(&SavefhArgs {}).op(&putfh(to.dir)).op(&args);
+                compound
+                    .op(&dir)
+                    .op(&SavefhArgs {})
+                    .op(&putfh(to.dir))
+                    .op(&args);
             }
             Procedure::Link => {
-                row.op(&putfh(self.object(op)))
+                compound
+                    .op(&putfh(self.object(op)))
                     .op(&SavefhArgs {})
                     .op(&dir)
                     .op(&LinkArgs { newname: name })
@@ -386,7 +394,7 @@ impl Core<Sessions> {
             }
             _ => {
                 let args = LookupArgs { objname: name };
-                row.op(&dir).op(&args).op(&GetfhArgs {}).op(&GETATTR);
+                compound.op(&dir).op(&args).op(&GetfhArgs {}).op(&GETATTR);
             }
         }
     }
@@ -395,7 +403,7 @@ impl Core<Sessions> {
         &self,
         call: &Call<SessionCall>,
         op: &LogicalOp,
-        row: &mut CompoundWriter<'_, Operation>,
+        compound: &mut CompoundWriter<'_, Operation>,
     ) {
         let bytes = self.file_system(op.proc).readdir_bytes;
         let maxcount = bytes.saturating_sub(REPLY_BYTES).max(READDIR_LEAST);
@@ -406,7 +414,7 @@ impl Core<Sessions> {
                 .with(Attribute::MountedOnFileid),
             _ => ENTRY_ATTRIBUTES,
         };
-        row.op(&putfh(self.object(op))).op(&ReaddirArgs {
+        compound.op(&putfh(self.object(op))).op(&ReaddirArgs {
             cookie: call.offset,
             cookieverf: op.verf,
             dircount: DIRCOUNT.min(maxcount),
@@ -421,11 +429,11 @@ impl Core<Sessions> {
         call: &Call<SessionCall>,
         op: &LogicalOp,
         stateid: Stateid4,
-        row: &mut CompoundWriter<'_, Operation>,
+        compound: &mut CompoundWriter<'_, Operation>,
     ) {
         let (file, number) = self.written_file(call, op);
-        row.op(&putfh(file));
-        row.with(Operation::Write, |out| {
+        compound.op(&putfh(file));
+        compound.with(Operation::Write, |out| {
             let mut e = Encoder::new(out);
             e.put(&stateid);
             e.u64(call.offset);
@@ -435,7 +443,7 @@ impl Core<Sessions> {
             let length = call.length as usize;
             out.extend_from_slice(&[0; 3][..length.wrapping_neg() & 3]);
         });
-        row.op(&GETATTR);
+        compound.op(&GETATTR);
     }
 }
 

@@ -2,7 +2,7 @@
 //! keep clients that do not send them for a long time.
 
 use super::client::Ending;
-use super::rows::StateCall;
+use super::compounds::StateCall;
 use super::state::Sessions;
 use crate::driver::core::Core;
 use crate::driver::reply::CallOutcome;

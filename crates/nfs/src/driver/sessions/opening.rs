@@ -1,7 +1,7 @@
 //! When files are opened and closed, and the calls that wait for that.
 
+use super::compounds::StateCall;
 use super::opens::{self, OpenState};
-use super::rows::StateCall;
 use super::state::{Closing, SessionCall, Sessions, Waiter};
 use crate::driver::core::{Core, Span};
 use crate::driver::counters::Tally;

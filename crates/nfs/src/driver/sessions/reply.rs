@@ -1,8 +1,8 @@
 //! What a reply says of session and state; which calls are sent again, now or later, and
 //! which end.
 
+use super::compounds::{self, StateCall};
 use super::opens::{self, OpenState};
-use super::rows::{self, StateCall};
 use super::setup::lost;
 use super::state::Sessions;
 use crate::driver::core::Core;
@@ -113,21 +113,21 @@ impl Core<Sessions> {
             return Ok(Judged::Ended(outcome));
         }
         let call = self.calls.get(slot);
-        if rows::of(call).is_empty() {
+        if compounds::of(call).is_empty() {
             return Ok(Judged::Ended(CallOutcome::Ok));
         }
-        let mut row = CompoundRes::<Operation>::decode(&mut d)?;
+        let mut compound = CompoundRes::<Operation>::decode(&mut d)?;
         let (kind, conn) = (call.own.kind, call.conn);
         if call.own.slot.is_some() {
-            if row.left() == 0 {
+            if compound.left() == 0 {
                 // It failed before SEQUENCE, which has not used its number.
                 self.release_slot(slot);
-                return Ok(Judged::Ended(failed(row.status)));
+                return Ok(Judged::Ended(failed(compound.status)));
             }
-            self.judge_sequence(slot, &mut row)?;
+            self.judge_sequence(slot, &mut compound)?;
         }
-        let status = row.status;
-        let outcome = self.results(slot, &mut row)?;
+        let status = compound.status;
+        let outcome = self.results(slot, &mut compound)?;
         let is_state = matches!(
             kind,
             Some(StateCall::DestroySession | StateCall::DestroyClientid)
@@ -159,9 +159,9 @@ impl Core<Sessions> {
     fn judge_sequence(
         &mut self,
         slot: u32,
-        row: &mut CompoundRes<'_, Operation>,
+        compound: &mut CompoundRes<'_, Operation>,
     ) -> Result<(), Judged> {
-        let result = row.read::<SequenceArgs>()?;
+        let result = compound.read::<SequenceArgs>()?;
         let call = self.calls.get_mut(slot);
         let conn = call.conn;
         let client = &mut self.own.clients[conn as usize];

@@ -1,6 +1,6 @@
 //! The results of the operations, as those of the procedures of version 3.
 
-use super::rows::StateCall;
+use super::compounds::StateCall;
 use super::state::Sessions;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
@@ -36,17 +36,17 @@ impl Core<Sessions> {
     pub(super) fn results(
         &mut self,
         slot: u32,
-        row: &mut Results<'_>,
+        compound: &mut Results<'_>,
     ) -> Result<CallOutcome, DecodeError> {
         let call = self.calls.get(slot);
         let (kind, procedure) = (call.own.kind, call.procedure);
         let judged = match kind {
-            Some(kind) => self.state_results(slot, kind, row),
-            None => self.operation_results(slot, procedure, row),
+            Some(kind) => self.state_results(slot, kind, compound),
+            None => self.operation_results(slot, procedure, compound),
         };
         match judged {
             Ok(outcome) => {
-                row.end()?;
+                compound.end()?;
                 Ok(outcome)
             }
             Err(Early::Malformed(error)) => Err(error),
@@ -91,21 +91,21 @@ impl Core<Sessions> {
         &mut self,
         slot: u32,
         kind: StateCall,
-        row: &mut Results<'_>,
+        compound: &mut Results<'_>,
     ) -> Result<CallOutcome, Early> {
         match kind {
             StateCall::Open(_) => {
-                row.read::<PutfhArgs<'_>>()??;
-                let open = row.read::<OpenArgs<'_>>()??;
+                compound.read::<PutfhArgs<'_>>()??;
+                let open = compound.read::<OpenArgs<'_>>()??;
                 self.note_open(slot, open.stateid);
-                rest(row)
+                rest(compound)
             }
             StateCall::Close(_) => {
-                let is_closed =
-                    row.read::<PutfhArgs<'_>>()?.is_ok() && row.read::<CloseArgs>()?.is_ok();
-                let is_later = matches!(row.status, Nfsstat4::Delay | Nfsstat4::Grace);
+                let is_closed = compound.read::<PutfhArgs<'_>>()?.is_ok()
+                    && compound.read::<CloseArgs>()?.is_ok();
+                let is_later = matches!(compound.status, Nfsstat4::Delay | Nfsstat4::Grace);
                 if !is_closed && is_later {
-                    return Err(row.status.into());
+                    return Err(compound.status.into());
                 }
                 // A file that is not open any more needs no CLOSE.
                 self.counters
@@ -114,11 +114,11 @@ impl Core<Sessions> {
             }
             StateCall::Renew => Ok(CallOutcome::Ok),
             StateCall::DestroySession => {
-                row.read::<DestroySessionArgs>()??;
+                compound.read::<DestroySessionArgs>()??;
                 Ok(CallOutcome::Ok)
             }
             StateCall::DestroyClientid => {
-                match row.read::<DestroyClientidArgs>()? {
+                match compound.read::<DestroyClientidArgs>()? {
                     // The server does not know it any more.
                     Ok(()) | Err(Nfsstat4::StaleClientid) => {}
                     Err(status) => return Err(status.into()),
@@ -132,74 +132,74 @@ impl Core<Sessions> {
         &mut self,
         slot: u32,
         procedure: Procedure,
-        row: &mut Results<'_>,
+        compound: &mut Results<'_>,
     ) -> Result<CallOutcome, Early> {
-        row.read::<PutfhArgs<'_>>()??;
+        compound.read::<PutfhArgs<'_>>()??;
         match procedure {
             Procedure::Null => Ok(CallOutcome::Ok),
             Procedure::Getattr | Procedure::Fsstat | Procedure::Fsinfo | Procedure::Pathconf => {
-                getattr(row)
+                getattr(compound)
             }
             Procedure::Setattr => {
-                let set = row.read::<SetattrArgs<'_>>()?;
+                let set = compound.read::<SetattrArgs<'_>>()?;
                 if set.status != Nfsstat4::Ok {
                     return Err(set.status.into());
                 }
-                rest(row)?;
+                rest(compound)?;
                 Ok(self.resized(slot, CallOutcome::Ok))
             }
             Procedure::Access => {
-                row.read::<AccessArgs>()??;
-                rest(row)
+                compound.read::<AccessArgs>()??;
+                rest(compound)
             }
             Procedure::Readlink => {
-                row.read::<ReadlinkArgs>()??;
+                compound.read::<ReadlinkArgs>()??;
                 Ok(CallOutcome::Ok)
             }
             Procedure::Lookup => {
-                row.read::<LookupArgs<'_>>()??;
-                let object = row.read::<GetfhArgs>()??.object;
-                rest(row)?;
+                compound.read::<LookupArgs<'_>>()??;
+                let object = compound.read::<GetfhArgs>()??.object;
+                rest(compound)?;
                 Ok(self.found(slot, Ok(object)))
             }
-            Procedure::Create => self.created(slot, row),
+            Procedure::Create => self.created(slot, compound),
             Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
-                row.read::<CreateArgs<'_>>()??;
-                self.made_with_handle(slot, row)
+                compound.read::<CreateArgs<'_>>()??;
+                self.made_with_handle(slot, compound)
             }
             Procedure::Remove | Procedure::Rmdir => {
-                row.read::<RemoveArgs<'_>>()??;
+                compound.read::<RemoveArgs<'_>>()??;
                 Ok(CallOutcome::Ok)
             }
             Procedure::Rename => {
-                row.read::<SavefhArgs>()??;
-                row.read::<PutfhArgs<'_>>()??;
-                row.read::<RenameArgs<'_>>()??;
+                compound.read::<SavefhArgs>()??;
+                compound.read::<PutfhArgs<'_>>()??;
+                compound.read::<RenameArgs<'_>>()??;
                 Ok(self.renamed(slot, CallOutcome::Ok))
             }
             Procedure::Link => {
-                row.read::<SavefhArgs>()??;
-                row.read::<PutfhArgs<'_>>()??;
-                row.read::<LinkArgs<'_>>()??;
-                rest(row)?;
+                compound.read::<SavefhArgs>()??;
+                compound.read::<PutfhArgs<'_>>()??;
+                compound.read::<LinkArgs<'_>>()??;
+                rest(compound)?;
                 Ok(self.linked(slot, CallOutcome::Ok))
             }
             Procedure::Read => {
-                let read = row.read::<ReadArgs>()??;
+                let read = compound.read::<ReadArgs>()??;
                 Ok(self.has_read(slot, Ok(data_read(&read))))
             }
             Procedure::Write => {
-                let written = row.read::<WriteArgs<'_>>()??;
-                rest(row)?;
+                let written = compound.read::<WriteArgs<'_>>()??;
+                rest(compound)?;
                 Ok(self.has_written(slot, Ok(data_written(&written))))
             }
             Procedure::Commit => {
-                let verf = row.read::<CommitArgs>()??.writeverf;
+                let verf = compound.read::<CommitArgs>()??.writeverf;
                 let file_wcc = WccData::default();
                 Ok(self.has_committed(slot, Ok(nfs3::CommitOk { file_wcc, verf })))
             }
             Procedure::Readdir | Procedure::Readdirplus => {
-                let listed = row.read::<ReaddirArgs>()??;
+                let listed = compound.read::<ReaddirArgs>()??;
                 let mut part = ListingPart {
                     cookie: None,
                     eof: listed.eof,
@@ -213,33 +213,37 @@ impl Core<Sessions> {
     }
 
     /// OPEN with creation: the file is open even if an operation after it has failed.
-    fn created(&mut self, slot: u32, row: &mut Results<'_>) -> Result<CallOutcome, Early> {
-        let open = row.read::<OpenArgs<'_>>()??;
+    fn created(&mut self, slot: u32, compound: &mut Results<'_>) -> Result<CallOutcome, Early> {
+        let open = compound.read::<OpenArgs<'_>>()??;
         self.note_open(slot, open.stateid);
-        self.made_with_handle(slot, row)
+        self.made_with_handle(slot, compound)
     }
 
     /// An object was created: its handle is that of GETFH, or is looked up.
-    fn made_with_handle(&mut self, slot: u32, row: &mut Results<'_>) -> Result<CallOutcome, Early> {
-        let object = match row.left() {
+    fn made_with_handle(
+        &mut self,
+        slot: u32,
+        compound: &mut Results<'_>,
+    ) -> Result<CallOutcome, Early> {
+        let object = match compound.left() {
             0 => None,
-            _ => row.read::<GetfhArgs>()?.ok().map(|found| found.object),
+            _ => compound.read::<GetfhArgs>()?.ok().map(|found| found.object),
         };
-        rest(row)?;
+        rest(compound)?;
         Ok(self.made(slot, Ok(object)))
     }
 }
 
 /// The operation that was asked for was executed, whatever becomes of those behind it.
-fn rest(row: &mut Results<'_>) -> Result<CallOutcome, Early> {
-    for result in row {
+fn rest(compound: &mut Results<'_>) -> Result<CallOutcome, Early> {
+    for result in compound {
         result?;
     }
     Ok(CallOutcome::Ok)
 }
 
-fn getattr(row: &mut Results<'_>) -> Result<CallOutcome, Early> {
-    row.read::<GetattrArgs>()??;
+fn getattr(compound: &mut Results<'_>) -> Result<CallOutcome, Early> {
+    compound.read::<GetattrArgs>()??;
     Ok(CallOutcome::Ok)
 }
 

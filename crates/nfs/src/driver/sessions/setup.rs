@@ -1,7 +1,7 @@
 //! The set-up of the clients, what they lose, and the renewal of their leases.
 
 use super::client::Stage;
-use super::rows::StateCall;
+use super::compounds::StateCall;
 use super::state::Sessions;
 use crate::driver::core::{Core, Timer};
 use crate::driver::counters::Tally;
@@ -46,13 +46,13 @@ impl Core<Sessions> {
         client.stage = Stage::Binding;
         let out = &mut client.unsent;
         let record = self.template.begin(out, client.xid, PROC_COMPOUND);
-        let mut row = CompoundWriter::begin(out, b"", MINOR_VERSION);
-        row.op(&BindConnToSessionArgs {
+        let mut compound = CompoundWriter::begin(out, b"", MINOR_VERSION);
+        compound.op(&BindConnToSessionArgs {
             sessid: established.session.sessionid(),
             dir: channel_dir::FORE,
             use_conn_in_rdma_mode: false,
         });
-        row.finish();
+        compound.finish();
         record.finish(out);
     }
 
@@ -212,10 +212,10 @@ fn binding_status(record: &[u8]) -> Result<Nfsstat4, DecodeError> {
     if header.check().is_err() {
         return Ok(Nfsstat4::Serverfault);
     }
-    let mut row = CompoundRes::decode(&mut d)?;
-    if row.left() == 0 {
-        return Ok(row.status);
+    let mut compound = CompoundRes::decode(&mut d)?;
+    if compound.left() == 0 {
+        return Ok(compound.status);
     }
-    let result = row.read::<BindConnToSessionArgs>()?;
+    let result = compound.read::<BindConnToSessionArgs>()?;
     Ok(result.err().unwrap_or(Nfsstat4::Ok))
 }

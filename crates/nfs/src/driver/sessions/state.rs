@@ -1,15 +1,12 @@
 //! The state of version 4.1: of a shard, and of a call.
 
 use super::client::Client;
+use super::compounds::StateCall;
 use super::opens::ProcOpens;
-use super::rows::StateCall;
-use crate::version4::SessionRequest;
+use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
 use filermark_onc::nfs4::{Fh4, Stateid4};
 use std::time::Duration;
-
-/// The longest wait for a busy server.
-pub(super) const DELAY_LONGEST: Nanos = Nanos::from_millis(100);
 
 /// What a call has in this version.
 #[derive(Clone, Debug, Default)]

@@ -20,19 +20,21 @@ fn end() -> SessionEnd {
 fn operations(end: &SessionEnd) -> Vec<Operation> {
     let mut args = Vec::new();
     end.next_args(&mut args);
-    let row = CompoundArgs::<Operation>::decode(&mut Decoder::new(&args)).unwrap();
-    row.map(|args| Operation::of_args(&args.unwrap())).collect()
+    let compound = CompoundArgs::<Operation>::decode(&mut Decoder::new(&args)).unwrap();
+    compound
+        .map(|args| Operation::of_args(&args.unwrap()))
+        .collect()
 }
 
 fn session_destroyed() -> Vec<u8> {
-    samples::results(|row| {
-        row.result::<DestroySessionArgs>(&Ok(()));
+    samples::results(|compound| {
+        compound.result::<DestroySessionArgs>(&Ok(()));
     })
 }
 
 fn client_destroyed() -> Vec<u8> {
-    samples::results(|row| {
-        row.result::<DestroyClientidArgs>(&Ok(()));
+    samples::results(|compound| {
+        compound.result::<DestroyClientidArgs>(&Ok(()));
     })
 }
 

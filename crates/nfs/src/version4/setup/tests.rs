@@ -24,9 +24,11 @@ fn operations(setup: &SessionSetup) -> Vec<Operation> {
     let mut d = Decoder::new(&record[4..]);
     let header = CallHeader::decode(&mut d).unwrap();
     assert_eq!((header.xid, header.vers, header.proc), (9, 4, 1));
-    let row = CompoundArgs::<Operation>::decode(&mut d).unwrap();
-    assert_eq!(row.minorversion, 1);
-    row.map(|args| Operation::of_args(&args.unwrap())).collect()
+    let compound = CompoundArgs::<Operation>::decode(&mut d).unwrap();
+    assert_eq!(compound.minorversion, 1);
+    compound
+        .map(|args| Operation::of_args(&args.unwrap()))
+        .collect()
 }
 
 fn is_call(step: Result<SetupStep, SessionRefusal>) -> bool {
@@ -172,9 +174,9 @@ fn reclaim_complete_is_sent_again_in_the_next_place_of_the_slot_if_the_server_co
     let delay = samples::failed(Operation::Sequence, Nfsstat4::Delay);
     assert!(matches!(setup.results(&delay), Ok(SetupStep::Wait(_))));
     // Counted.
-    let grace = samples::results(|row| {
-        row.result::<SequenceArgs>(&Ok(samples::sequence_ok(1, 0)));
-        row.fail(Operation::ReclaimComplete, Nfsstat4::Grace);
+    let grace = samples::results(|compound| {
+        compound.result::<SequenceArgs>(&Ok(samples::sequence_ok(1, 0)));
+        compound.fail(Operation::ReclaimComplete, Nfsstat4::Grace);
     });
     assert!(matches!(setup.results(&grace), Ok(SetupStep::Wait(_))));
     let up = established(setup.results(&samples::reclaim_complete(2, 0)));

@@ -151,8 +151,10 @@ impl Server {
     /// How many executed COMPOUNDs had this operation.
     pub(super) fn count(&self, operation: Operation) -> usize {
         let state = self.state();
-        let rows = state.executed.iter();
-        rows.filter(|row| row.contains(&operation)).count()
+        let compounds = state.executed.iter();
+        compounds
+            .filter(|compound| compound.contains(&operation))
+            .count()
     }
 }
 
@@ -242,13 +244,13 @@ impl State {
 
     fn outside(&mut self, op: &Args<'_>, out: &mut Vec<u8>) {
         self.single.push(op.operation());
-        let mut row = CompoundResWriter::begin(out, b"");
+        let mut compound = CompoundResWriter::begin(out, b"");
         match op {
             Args::ExchangeId(_) => {
                 let clientid = self.next;
                 self.next += 1;
                 self.clients.insert(clientid);
-                row.result::<ExchangeIdArgs<'_>>(&Ok(ExchangeIdOk {
+                compound.result::<ExchangeIdArgs<'_>>(&Ok(ExchangeIdOk {
                     clientid,
                     sequenceid: 1,
                     flags: 0,
@@ -263,43 +265,43 @@ impl State {
             }
             Args::CreateSession(args) => {
                 if !self.clients.contains(&args.clientid) {
-                    row.fail(Operation::CreateSession, Nfsstat4::StaleClientid);
+                    compound.fail(Operation::CreateSession, Nfsstat4::StaleClientid);
                 } else {
                     let session = self.create_session(args);
-                    row.result::<CreateSessionArgs<'_>>(&Ok(session));
+                    compound.result::<CreateSessionArgs<'_>>(&Ok(session));
                 }
             }
             Args::BindConnToSession(args) => {
                 if self.sessions.contains_key(&args.sessid) {
-                    row.result::<BindConnToSessionArgs>(&Ok(BindConnToSessionOk {
+                    compound.result::<BindConnToSessionArgs>(&Ok(BindConnToSessionOk {
                         sessid: args.sessid,
                         dir: args.dir,
                         use_conn_in_rdma_mode: false,
                     }));
                 } else {
-                    row.fail(Operation::BindConnToSession, Nfsstat4::Badsession);
+                    compound.fail(Operation::BindConnToSession, Nfsstat4::Badsession);
                 }
             }
             Args::DestroySession(args) => {
                 match self.sessions.remove(&args.sessionid) {
-                    Some(_) => row.result::<DestroySessionArgs>(&Ok(())),
-                    None => row.fail(Operation::DestroySession, Nfsstat4::Badsession),
+                    Some(_) => compound.result::<DestroySessionArgs>(&Ok(())),
+                    None => compound.fail(Operation::DestroySession, Nfsstat4::Badsession),
                 };
             }
             Args::DestroyClientid(args) => {
                 let is_busy = self.sessions.values().any(|s| s.clientid == args.clientid)
                     || !self.opens.is_empty() && self.clients.len() == 1;
                 match is_busy {
-                    true => row.fail(Operation::DestroyClientid, Nfsstat4::ClientidBusy),
+                    true => compound.fail(Operation::DestroyClientid, Nfsstat4::ClientidBusy),
                     false => {
                         self.clients.remove(&args.clientid);
-                        row.result::<DestroyClientidArgs>(&Ok(()))
+                        compound.result::<DestroyClientidArgs>(&Ok(()))
                     }
                 };
             }
             other => panic!("{other:?} without SEQUENCE"),
         }
-        row.finish();
+        compound.finish();
     }
 
     fn create_session(&mut self, args: &CreateSessionArgs<'_>) -> CreateSessionOk {
@@ -364,27 +366,27 @@ impl State {
             _ => {}
         }
         let slots = self.slots;
-        let mut row = CompoundResWriter::<Operation>::begin(&mut reply, b"");
+        let mut compound = CompoundResWriter::<Operation>::begin(&mut reply, b"");
         if let Deed::Bare(status) = deed {
-            row.finish_as(status);
+            compound.finish_as(status);
             return Some(vec![reply]);
         }
         if let Deed::Sequence(status) = deed {
-            row.fail(Operation::Sequence, status);
-            row.finish();
+            compound.fail(Operation::Sequence, status);
+            compound.finish();
             return Some(vec![reply]);
         }
         let checked = self.check_sequence(sequence);
         if let Deed::Used(status) = deed {
-            row.fail(Operation::Sequence, status);
-            row.finish();
+            compound.fail(Operation::Sequence, status);
+            compound.finish();
             return Some(vec![reply]);
         }
         match checked {
             Checked::New => {}
             Checked::Failed(status) => {
-                row.fail(Operation::Sequence, status);
-                row.finish();
+                compound.fail(Operation::Sequence, status);
+                compound.finish();
                 return Some(vec![reply]);
             }
             Checked::Kept(kept) => {
@@ -397,7 +399,7 @@ impl State {
             Deed::Target(target, flags) => (target, flags),
             _ => (slots - 1, 0),
         };
-        row.result::<SequenceArgs>(&Ok(SequenceOk {
+        compound.result::<SequenceArgs>(&Ok(SequenceOk {
             sessionid: sequence.sessionid,
             sequenceid: sequence.sequenceid,
             slotid: sequence.slotid,
@@ -409,14 +411,14 @@ impl State {
         let mut current: Vec<u8> = Vec::new();
         for (at, op) in rest.iter().enumerate() {
             let status = match deed {
-                Deed::Fail(place, status) if place == at => row.fail(op.operation(), status),
-                _ => self.execute(op, &mut current, &mut row),
+                Deed::Fail(place, status) if place == at => compound.fail(op.operation(), status),
+                _ => self.execute(op, &mut current, &mut compound),
             };
             if status != Nfsstat4::Ok {
                 break;
             }
         }
-        row.finish();
+        compound.finish();
         let session = self.sessions.get_mut(&sequence.sessionid)?;
         let slot = &mut session.slots[sequence.slotid as usize];
         slot.kept = (sequence.cachethis && self.keeps).then(|| reply[header.len()..].to_vec());
@@ -467,7 +469,7 @@ impl State {
         &mut self,
         op: &Args<'_>,
         current: &mut Vec<u8>,
-        row: &mut CompoundResWriter<'_, Operation>,
+        compound: &mut CompoundResWriter<'_, Operation>,
     ) -> Nfsstat4 {
         let values = Attributes {
             ftype: Some(Ftype4::Reg),
@@ -476,23 +478,23 @@ impl State {
         let attrset = Bitmap4::EMPTY;
         let cinfo = ChangeInfo4::default();
         match op {
-            Args::ReclaimComplete(_) => row.result::<ReclaimCompleteArgs>(&Ok(())),
-            Args::Putrootfh(_) => row.result::<PutrootfhArgs>(&Ok(())),
+            Args::ReclaimComplete(_) => compound.result::<ReclaimCompleteArgs>(&Ok(())),
+            Args::Putrootfh(_) => compound.result::<PutrootfhArgs>(&Ok(())),
             Args::Putfh(args) => {
                 *current = args.object.as_bytes().to_vec();
-                row.result::<PutfhArgs<'_>>(&Ok(()))
+                compound.result::<PutfhArgs<'_>>(&Ok(()))
             }
-            Args::Getattr(_) => row.result::<GetattrArgs>(&Ok(GetattrOk {
+            Args::Getattr(_) => compound.result::<GetattrArgs>(&Ok(GetattrOk {
                 obj_attributes: Fattr4::new(&values),
             })),
-            Args::Getfh(_) => row.result::<GetfhArgs>(&Ok(GetfhOk {
+            Args::Getfh(_) => compound.result::<GetfhArgs>(&Ok(GetfhOk {
                 object: FileHandle4::new(current).expect("short"),
             })),
             Args::Lookup(args) => {
                 *current = args.objname.to_vec();
-                row.result::<LookupArgs<'_>>(&Ok(()))
+                compound.result::<LookupArgs<'_>>(&Ok(()))
             }
-            Args::Access(args) => row.result::<AccessArgs>(&Ok(AccessOk {
+            Args::Access(args) => compound.result::<AccessArgs>(&Ok(AccessOk {
                 supported: args.access,
                 access: args.access,
             })),
@@ -504,7 +506,7 @@ impl State {
                 assert!(is_wanted && !current.is_empty());
                 let stateid = self.open(args.owner.owner);
                 self.files.insert(stateid.other, current.clone());
-                row.result::<OpenArgs<'_>>(&Ok(OpenOk {
+                compound.result::<OpenArgs<'_>>(&Ok(OpenOk {
                     stateid,
                     cinfo,
                     rflags: 0,
@@ -514,18 +516,18 @@ impl State {
             }
             Args::Close(args) if self.files.get(&args.open_stateid.other) != Some(current) => {
                 self.wrong_handles += 1;
-                row.fail(Operation::Close, Nfsstat4::BadStateid)
+                compound.fail(Operation::Close, Nfsstat4::BadStateid)
             }
             Args::Close(args) => match self.opens.remove(&args.open_stateid.other) {
-                Some(_) => row.result::<CloseArgs>(&Ok(CloseOk {
+                Some(_) => compound.result::<CloseArgs>(&Ok(CloseOk {
                     open_stateid: Stateid4::INVALID,
                 })),
-                None => row.fail(Operation::Close, Nfsstat4::BadStateid),
+                None => compound.fail(Operation::Close, Nfsstat4::BadStateid),
             },
             Args::Read(args) if !self.knows(&args.stateid) => {
-                row.fail(Operation::Read, Nfsstat4::BadStateid)
+                compound.fail(Operation::Read, Nfsstat4::BadStateid)
             }
-            Args::Read(args) => row.with(Operation::Read, |out| {
+            Args::Read(args) => compound.with(Operation::Read, |out| {
                 let mut data = Vec::new();
                 let source = DataSource::new(1, VerifyLevel::All);
                 source.append(7, args.offset, 0, args.count as usize, &mut data);
@@ -536,35 +538,35 @@ impl State {
                 Encoder::new(out).put(&read);
             }),
             Args::Write(args) if !self.knows(&args.stateid) => {
-                row.fail(Operation::Write, Nfsstat4::BadStateid)
+                compound.fail(Operation::Write, Nfsstat4::BadStateid)
             }
-            Args::Write(args) => row.result::<WriteArgs<'_>>(&Ok(WriteOk {
+            Args::Write(args) => compound.result::<WriteArgs<'_>>(&Ok(WriteOk {
                 count: args.data.len() as u32,
                 committed: self.stable,
                 writeverf: self.verf,
             })),
-            Args::Commit(_) => row.result::<CommitArgs>(&Ok(CommitOk {
+            Args::Commit(_) => compound.result::<CommitArgs>(&Ok(CommitOk {
                 writeverf: self.verf,
             })),
-            Args::Setattr(_) => row.result::<SetattrArgs<'_>>(&SetattrRes {
+            Args::Setattr(_) => compound.result::<SetattrArgs<'_>>(&SetattrRes {
                 status: Nfsstat4::Ok,
                 attrsset: attrset,
             }),
             Args::Create(args) => {
                 *current = args.objname.to_vec();
-                row.result::<CreateArgs<'_>>(&Ok(CreateOk { cinfo, attrset }))
+                compound.result::<CreateArgs<'_>>(&Ok(CreateOk { cinfo, attrset }))
             }
-            Args::Remove(_) => row.result::<RemoveArgs<'_>>(&Ok(RemoveOk { cinfo })),
-            Args::Rename(_) => row.result::<RenameArgs<'_>>(&Ok(RenameOk {
+            Args::Remove(_) => compound.result::<RemoveArgs<'_>>(&Ok(RemoveOk { cinfo })),
+            Args::Rename(_) => compound.result::<RenameArgs<'_>>(&Ok(RenameOk {
                 source_cinfo: cinfo,
                 target_cinfo: cinfo,
             })),
-            Args::Link(_) => row.result::<LinkArgs<'_>>(&Ok(LinkOk { cinfo })),
-            Args::Savefh(_) => row.result::<SavefhArgs>(&Ok(())),
-            Args::Restorefh(_) => row.result::<RestorefhArgs>(&Ok(())),
-            Args::Readlink(_) => row.result::<ReadlinkArgs>(&Ok(ReadlinkOk { link: b"text" })),
+            Args::Link(_) => compound.result::<LinkArgs<'_>>(&Ok(LinkOk { cinfo })),
+            Args::Savefh(_) => compound.result::<SavefhArgs>(&Ok(())),
+            Args::Restorefh(_) => compound.result::<RestorefhArgs>(&Ok(())),
+            Args::Readlink(_) => compound.result::<ReadlinkArgs>(&Ok(ReadlinkOk { link: b"text" })),
             // No entry, and the end.
-            Args::Readdir(_) => row.with(Operation::Readdir, |out| {
+            Args::Readdir(_) => compound.with(Operation::Readdir, |out| {
                 out.extend_from_slice(&[0; 4]);
                 out.extend_from_slice(&[5; 8]);
                 out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 1]);

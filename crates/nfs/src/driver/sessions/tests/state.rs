@@ -94,16 +94,16 @@ fn each_operation_is_translated_and_counted() {
         (Action::Rmdir { dir, name: a }, &[Putfh, Remove]),
     ];
     let mut bench = Bench::new(good);
-    for (action, row) in simple {
+    for (action, compound) in simple {
         let outcome = bench.run(*action);
         assert_eq!(outcome.status, Status::Ok, "{action:?}");
         assert_eq!(outcome.physical, 1, "{action:?}");
         let state = bench.server.state();
-        assert_eq!(state.executed.last().map(Vec::as_slice), Some(*row));
+        assert_eq!(state.executed.last().map(Vec::as_slice), Some(*compound));
         drop(state);
         let counters = bench.counters();
-        for operation in *row {
-            let times = row.iter().filter(|o| *o == operation).count() as u64;
+        for operation in *compound {
+            let times = compound.iter().filter(|o| *o == operation).count() as u64;
             assert_eq!(counters[operation.name()], times, "{action:?}");
         }
         assert_eq!((counters["COMPOUND"], counters["SEQUENCE"]), (1, 1));
@@ -172,8 +172,8 @@ fn a_created_file_is_closed_before_it_is_removed() {
     assert_eq!(bench.server.state().opens.len(), 1);
     bench.succeed(remove(1));
     let state = bench.server.state();
-    let rows = &state.executed[state.executed.len() - 2..];
-    assert_eq!(rows, [vec![Putfh, Close], vec![Putfh, Remove]]);
+    let compounds = &state.executed[state.executed.len() - 2..];
+    assert_eq!(compounds, [vec![Putfh, Close], vec![Putfh, Remove]]);
     drop(state);
     // Renamed, the file is found by its new name.
     bench.succeed(create(2));
@@ -274,8 +274,8 @@ fn callback(xid: u32, sequenceid: u32, sessionid: [u8; 16]) -> Vec<u8> {
         verf: OpaqueAuth::NONE,
     };
     xdr::append(&mut out, &header);
-    let mut row = CompoundWriter::begin_callback(&mut out, b"", 1, 0);
-    row.op(&CbSequenceArgs {
+    let mut compound = CompoundWriter::begin_callback(&mut out, b"", 1, 0);
+    compound.op(&CbSequenceArgs {
         sessionid,
         sequenceid,
         slotid: 0,
@@ -283,12 +283,12 @@ fn callback(xid: u32, sequenceid: u32, sessionid: [u8; 16]) -> Vec<u8> {
         cachethis: false,
         referring_call_lists: Array::EMPTY,
     });
-    row.op(&CbRecallArgs {
+    compound.op(&CbRecallArgs {
         stateid: Stateid4::ANONYMOUS,
         truncate: false,
         fh: FileHandle4::new(b"file").expect("short"),
     });
-    row.finish();
+    compound.finish();
     out
 }
 
@@ -319,8 +319,8 @@ fn calls_of_the_server_are_answered() {
         let mut d = Decoder::new(answer);
         let header: ReplyHeader<'_> = xdr::Decode::decode(&mut d).expect("a header");
         assert!(header.check().is_ok());
-        let row = CompoundRes::<callback::Operation>::decode(&mut d).expect("results");
-        (header.xid, row.status)
+        let compound = CompoundRes::<callback::Operation>::decode(&mut d).expect("results");
+        (header.xid, compound.status)
     });
     let expected = [
         (77, Nfsstat4::Badhandle),
@@ -349,7 +349,11 @@ fn an_idle_client_renews_its_lease() {
     };
     let renewals = |bench: &Bench| {
         let state = bench.server.state();
-        state.executed.iter().filter(|row| row.is_empty()).count()
+        state
+            .executed
+            .iter()
+            .filter(|compound| compound.is_empty())
+            .count()
     };
     clock.sleep_until(Nanos(third.0 - 1));
     polled(&mut bench);

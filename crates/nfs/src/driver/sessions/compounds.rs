@@ -25,7 +25,7 @@ pub(super) enum StateCall {
 }
 
 impl StateCall {
-    const fn row(self) -> Row {
+    const fn compound(self) -> Row {
         match self {
             Self::Open(_) => &[Sequence, Putfh, Open, Getattr],
             Self::Close(_) => &[Sequence, Putfh, Close],
@@ -39,7 +39,7 @@ impl StateCall {
 /// The operations of a call; NULL has none and is no COMPOUND.
 pub(super) fn of(call: &Call<SessionCall>) -> Row {
     match call.own.kind {
-        Some(kind) => kind.row(),
+        Some(kind) => kind.compound(),
         None => of_procedure(call.procedure),
     }
 }
