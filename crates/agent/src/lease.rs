@@ -105,7 +105,7 @@ impl Lease {
             while wake.recv_timeout(holder.pause()) == Err(RecvTimeoutError::Timeout) {
                 // The operations of the run will report such a failure too.
                 if let Err(e) = holder.read_marker(lease::now()) {
-                    tracing::debug!(target: "filermark_cluster", "heartbeat: {e}");
+                    tracing::debug!(target: "filermark_clients", "heartbeat: {e}");
                 }
                 if holder.is_lost() {
                     stop.raise();
@@ -141,7 +141,7 @@ impl Lease {
         // If the reading itself found it, it has been reported.
         if let (Some(lost), false) = (&lost, holder.is_lost()) {
             tracing::warn!(
-                target: "filermark_cluster",
+                target: "filermark_clients",
                 "{lost}; `filermark stop` removes later what is this run's"
             );
         }
@@ -247,7 +247,7 @@ impl LeaseThread {
                      another suffix (-s) for one of the two",
                     self.mount, self.claim.dir_name
                 );
-                tracing::error!(target: "filermark_cluster", "{sentence}");
+                tracing::error!(target: "filermark_clients", "{sentence}");
                 lock(&self.known).lost = Some(sentence);
             }
         }

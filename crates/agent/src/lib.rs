@@ -104,7 +104,7 @@ impl Agent {
             let now = self.clock.now();
             let mut actions = match input {
                 Ok(AgentInput::Order(order)) => {
-                    tracing::debug!(target: "filermark_cluster", order = order.name(), "order");
+                    tracing::debug!(target: "filermark_clients", order = order.name(), "order");
                     state.handle_order(*order, now, unix_ns())
                 }
                 Ok(AgentInput::LinkEnded) => state.link_ended(),

@@ -58,7 +58,7 @@ impl FreeSpaceMonitor {
         };
         let thread = std::thread::Builder::new().name("agent-space".into());
         if let Err(e) = thread.spawn(poll) {
-            tracing::warn!(target: "filermark_cluster", "STOP_IF: free space is not monitored: no thread can be started: {e}");
+            tracing::warn!(target: "filermark_clients", "STOP_IF: free space is not monitored: no thread can be started: {e}");
             return None;
         }
         Some(Self { _until: until })

@@ -45,7 +45,7 @@ pub(super) fn read_orders(mut stream: impl Read, inputs: &SyncSender<AgentInput>
                     }
                 }
                 Err(e) => {
-                    tracing::warn!(target: "filermark_cluster", "the prime: {e}");
+                    tracing::warn!(target: "filermark_clients", "the prime: {e}");
                     break 'link;
                 }
             }

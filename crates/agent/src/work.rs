@@ -379,7 +379,7 @@ impl AgentWorker {
             left.extend(lost.map(Leftover::ours));
         }
         for Leftover { sentence, .. } in &left {
-            tracing::warn!(target: "filermark_cluster", "left behind: {sentence}");
+            tracing::warn!(target: "filermark_clients", "left behind: {sentence}");
         }
         cleaned(done, began, left)
     }
@@ -510,7 +510,7 @@ impl PreparedRun {
         self.end_leases();
         for mount in &self.mounts {
             if let Err(e) = self.driver.renew(mount, &self.claim, ClaimRole::End) {
-                tracing::debug!(target: "filermark_cluster", "end of the lease: {e}");
+                tracing::debug!(target: "filermark_clients", "end of the lease: {e}");
             }
         }
     }

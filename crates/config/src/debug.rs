@@ -26,12 +26,12 @@ pub const DEBUG_FLAGS: &[DebugFlag] = &[
     flag(
         2,
         "prime and agent: phases, messages",
-        "filermark_cluster=debug",
+        "filermark_clients=debug",
     ),
     flag(
         3,
         "prime and agent: start and stop signals",
-        "filermark_cluster::signal=debug",
+        "filermark_clients::signal=debug",
     ),
     flag(
         4,

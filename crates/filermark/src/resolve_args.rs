@@ -10,6 +10,8 @@ use filermark_config::{
 };
 use std::path::Path;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::SubscriberBuilder;
+use tracing_subscriber::fmt::format::{DefaultFields, Format, Full};
 
 /// The usual name of rc files.
 const RC_NAME: &str = "sfs_rc";
@@ -148,18 +150,29 @@ pub fn log_directives(debug: &[u8], verbose: u8) -> Option<String> {
         (Ok(wish), _) if !wish.is_empty() => Some(wish),
         (_, true) => (verbose > 0).then(|| base.to_owned()),
         // Output of agents is logged at level info.
-        (_, false) => Some(format!("{base},filermark_cluster::launch=info,{flags}")),
+        (_, false) => Some(format!("{base},filermark_clients::launch=info,{flags}")),
     }
 }
 
+type LogToStderr = SubscriberBuilder<DefaultFields, Format<Full>, EnvFilter, fn() -> LogWriter>;
+
 /// Sends the crates' log to stderr.
 pub fn init_tracing(debug: &[u8], verbose: u8) {
+    let _ = log_to_stderr(debug, verbose).try_init();
+}
+
+/// The same for an agent whose stderr a prime reads: without times, since the log of the prime
+/// has them.
+pub fn init_tracing_of_agent(verbose: u8) {
+    let _ = log_to_stderr(&[], verbose).without_time().try_init();
+}
+
+fn log_to_stderr(debug: &[u8], verbose: u8) -> LogToStderr {
     let directives = log_directives(debug, verbose).unwrap_or_else(|| "warn".into());
-    let _ = tracing_subscriber::fmt()
+    tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(directives))
-        .with_writer(|| LogWriter)
+        .with_writer((|| LogWriter) as fn() -> LogWriter)
         .with_ansi(false)
-        .try_init();
 }
 
 #[cfg(test)]

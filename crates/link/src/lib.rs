@@ -7,7 +7,7 @@
 //! are reached and how orders are carried out is not known here.
 //!
 //! The log records of prime, agents, hosts and links all have the target
-//! `filermark_cluster`, which the documentation of DEBUG names.
+//! `filermark_clients`, which the documentation of DEBUG names.
 
 pub mod agent_state;
 pub mod agents;

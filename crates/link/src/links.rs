@@ -124,7 +124,7 @@ impl ThreadLinks {
         let allowed = open_files_limit(wanted);
         if allowed < wanted {
             tracing::warn!(
-                target: "filermark_cluster",
+                target: "filermark_clients",
                 "{wanted} open files are needed for {} clients, the limit is {allowed}: raise it (ulimit -Hn)",
                 plan.hosts.len()
             );

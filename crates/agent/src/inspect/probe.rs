@@ -44,7 +44,7 @@ impl ProbeFiles {
     pub fn remove_all(&mut self) {
         for probe in self.0.drain(..) {
             if let ProbeOutcome::Failed { reason } = removed(&probe) {
-                tracing::warn!(target: "filermark_cluster", "left behind: {reason}");
+                tracing::warn!(target: "filermark_clients", "left behind: {reason}");
             }
         }
     }

@@ -28,7 +28,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Serves one prime, or several one after the other.
 pub fn agent(args: &AgentArgs) -> CommandResult {
-    resolve_args::init_tracing(&[], args.verbose.verbose);
+    match args.stdio {
+        true => resolve_args::init_tracing_of_agent(args.verbose.verbose),
+        false => resolve_args::init_tracing(&[], args.verbose.verbose),
+    }
     if let (Some(dir), Some(clients)) = (&args.make_keys, &args.clients) {
         return make_key_files(dir, clients);
     }

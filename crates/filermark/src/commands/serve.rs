@@ -30,7 +30,7 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
             "serving {EXPORT} on {address}\n\
              to measure it, in another terminal:\n  \
                filermark quick nfs://{host}:{port}{EXPORT} -o MOUNT_PORT={port}\n\
-             to mount it:\n  \
+             to mount it on Linux:\n  \
                mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
         );
     }

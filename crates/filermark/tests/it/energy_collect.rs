@@ -234,7 +234,7 @@ pub fn serve_on(switch: &Switch) -> (Going, SocketAddr) {
     let mut serve = switch.command(Switch::SERVER, PROGRAM);
     serve.args(["serve", "--no-udp", "--listen", &address.to_string()]);
     let server = Going::start(serve);
-    server.wait_for_text("to mount it:");
+    server.wait_for_text("to mount it on Linux:");
     (server, address)
 }
 

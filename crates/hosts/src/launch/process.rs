@@ -197,10 +197,10 @@ fn read_stderr(
     let mut cutter = LineCutter::default();
     let mut buffer = [0; 4096];
     let mut take = |line: String| {
-        // An agent's warnings are warnings here too.
-        match line.contains(" WARN ") || line.contains("ERROR ") {
-            true => tracing::warn!(target: "filermark_cluster", "{host}: {line}"),
-            false => tracing::info!(target: "filermark_cluster::launch", "{host}: {line}"),
+        // An agent's warnings are warnings here, too.
+        match logged_warning(&line) {
+            Some(text) => tracing::warn!(target: "filermark_clients", "{host}: {text}"),
+            None => tracing::info!(target: "filermark_clients::launch", "{host}: {line}"),
         }
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == LINES_MAX {
@@ -218,6 +218,16 @@ fn read_stderr(
     }
     cutter.finish(&mut take);
     let _ = end.send(());
+}
+
+/// The text of a line of an agent's log whose level is a warning or an error: "LEVEL TARGET: TEXT",
+/// without a time, since the log of the prime has one.
+fn logged_warning(line: &str) -> Option<&str> {
+    let rest = ["WARN ", "ERROR "]
+        .iter()
+        .find_map(|level| line.strip_prefix(level))?;
+    let (target, text) = rest.split_once(": ")?;
+    target.starts_with("filermark").then_some(text)
 }
 
 /// Cuts bytes into lines that are safe for a message.

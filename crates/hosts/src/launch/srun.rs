@@ -212,7 +212,7 @@ impl Srun {
             .spawn(move || {
                 let mut output = BufReader::new(output);
                 while let Some(line) = next_line(&mut output) {
-                    tracing::debug!(target: "filermark_cluster", "srun: {line}");
+                    tracing::debug!(target: "filermark_clients", "srun: {line}");
                     let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                     if lines.len() == LINES_MAX {
                         lines.pop_front();

@@ -193,7 +193,7 @@ impl Agents {
 
     pub(super) fn send_stop(&mut self) {
         let living = self.living();
-        tracing::debug!(target: "filermark_cluster::signal", agents = living.len(), "sending stop to all agents");
+        tracing::debug!(target: "filermark_clients::signal", agents = living.len(), "sending stop to all agents");
         for at in living {
             self.send(at, &Order::Stop);
         }
@@ -210,7 +210,7 @@ impl Agents {
         };
         slot.is_lost = true;
         slot.leaving = cleans_up;
-        tracing::debug!(target: "filermark_cluster", client = slot.client, reason, "lost");
+        tracing::debug!(target: "filermark_clients", client = slot.client, reason, "lost");
         self.losses.push(LostAgent {
             agent: at,
             client: slot.client.clone(),

@@ -130,7 +130,7 @@ fn accept(
                     return;
                 }
                 if let Err(error) = admit(tcp, peer, slots, receive) {
-                    tracing::debug!(target: "filermark_cluster", "{peer}: not accepted: {error}");
+                    tracing::debug!(target: "filermark_clients", "{peer}: not accepted: {error}");
                     std::thread::sleep(PAUSE);
                 }
             }
@@ -221,13 +221,13 @@ impl RejectionLog {
     pub fn log(&self, peer: SocketAddr, error: &super::SecureError) {
         let count = self.0.fetch_add(1, Ordering::Relaxed) + 1;
         if count <= WARNINGS_MAX {
-            tracing::warn!(target: "filermark_cluster", "connection from {peer} rejected: {error}");
+            tracing::warn!(target: "filermark_clients", "connection from {peer} rejected: {error}");
         } else {
-            tracing::debug!(target: "filermark_cluster", "connection from {peer} rejected: {error}");
+            tracing::debug!(target: "filermark_clients", "connection from {peer} rejected: {error}");
         }
         if count == WARNINGS_MAX {
             let rest = "further rejected connections are logged with -vv only";
-            tracing::warn!(target: "filermark_cluster", "{rest}");
+            tracing::warn!(target: "filermark_clients", "{rest}");
         }
     }
 }

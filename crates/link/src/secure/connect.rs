@@ -191,7 +191,7 @@ pub fn connect(call: &DialOptions<'_>) -> Result<Session, String> {
             return Err(failure_text(&failures, call.limit, cannot_succeed));
         }
         tracing::debug!(
-            target: "filermark_cluster",
+            target: "filermark_clients",
             "no connection to the prime yet: {}", failure_text(&failures, call.limit, false)
         );
         pause_for(pause, call.stop);
@@ -312,7 +312,7 @@ impl Listener {
                 continue;
             };
             let (peer, hold) = (session.hold.peer(), session.hold.clone());
-            tracing::info!(target: "filermark_cluster", "serving the prime at {peer}");
+            tracing::info!(target: "filermark_clients", "serving the prime at {peer}");
             let Session {
                 from_prime,
                 to_prime,
@@ -324,7 +324,7 @@ impl Listener {
             hold.wait_ended(FINAL_OUTPUT_MAX);
             drop(serving);
             let reason = hold.failure_text().unwrap_or_else(|| "done".into());
-            tracing::info!(target: "filermark_cluster", "the prime at {peer} has disconnected: {reason}");
+            tracing::info!(target: "filermark_clients", "the prime at {peer} has disconnected: {reason}");
         }
     }
 }
@@ -354,7 +354,7 @@ impl ListenerState {
         };
         // A rejected prime retries for a while.
         if self.serving.load(Ordering::Relaxed) {
-            tracing::debug!(target: "filermark_cluster", "connection from {peer} rejected: {error}");
+            tracing::debug!(target: "filermark_clients", "connection from {peer} rejected: {error}");
         } else {
             self.failures.log(peer, &error);
         }

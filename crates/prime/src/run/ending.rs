@@ -78,7 +78,7 @@ impl Run<'_> {
         }
         let done = self.clean_up(agents, None);
         if let Err(e) = &done {
-            tracing::debug!(target: "filermark_cluster", "CLEANUP: {e}");
+            tracing::debug!(target: "filermark_clients", "CLEANUP: {e}");
         }
         matches!(
             done,

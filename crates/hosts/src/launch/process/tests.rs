@@ -45,6 +45,23 @@ fn only_the_last_lines_are_kept_shortened_and_without_control_characters() {
 }
 
 #[test]
+fn only_warnings_of_an_agent_s_own_log_are_warnings() {
+    let text = "left behind: nas:/vol/a: permission denied";
+    let line = format!("WARN filermark_clients: {text}");
+    assert_eq!(logged_warning(&line), Some(text));
+    let error = "ERROR filermark_nfs::driver: nas: reply too long";
+    assert_eq!(logged_warning(error), Some("nas: reply too long"));
+    for other in [
+        "INFO filermark_clients: order",
+        "WARN sshd: a: b",
+        "WARN filermark",
+        "a WARN b",
+    ] {
+        assert_eq!(logged_warning(other), None, "{other}");
+    }
+}
+
+#[test]
 fn a_killed_process_is_reported() {
     let (_stdin, _stdout, mut handle) = shell("kill -9 $$");
     let message = handle.final_output().unwrap();
