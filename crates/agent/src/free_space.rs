@@ -135,7 +135,12 @@ mod tests {
             name("one", "/proc", "nas:/vol2")
         );
         assert_ne!(name("one", "/proc", "disk"), name("two", "/proc", "disk"));
-        // On one host the device decides: two names of one export are one file system.
+    }
+
+    /// On one host the device decides: two names of one export are one file system.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn paths_of_one_device_are_one_file_system() {
         let mut seen = ClientSpace::by(&DriverPlan::Posix(PosixPlan::default()));
         seen.add(&mount("/proc"), false, "one", &report("nas:/vol/a", 70));
         seen.add(&mount("/proc/self"), true, "one", &report("nas:/vol/b", 60));

@@ -25,8 +25,8 @@ use windows as own;
 
 pub use own::{
     create_at_once, create_private, file_number, free_bytes, host_facts, host_name, limits,
-    make_private_dir, make_private_dirs, may_be_hidden, open_at_once, platform, private_command,
-    script_command, stdin, take_stdio, unwritable, user, wait_readable,
+    make_private_dir, make_private_dirs, may_be_hidden, memory_available_bytes, open_at_once,
+    platform, private_command, script_command, stdin, take_stdio, unwritable, user, wait_readable,
 };
 #[cfg(windows)]
 pub use own::{ending, job};

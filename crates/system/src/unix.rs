@@ -42,6 +42,11 @@ pub fn host_facts() -> HostFacts {
     }
 }
 
+/// No call returns the memory that is available without swapping; on Linux `/proc/meminfo` has it.
+pub const fn memory_available_bytes() -> Option<u64> {
+    None
+}
+
 /// The user that this process runs as; `None`: the system has no numbers for users.
 pub fn user() -> Option<User> {
     Some(User {

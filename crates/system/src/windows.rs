@@ -48,8 +48,13 @@ pub fn host_facts() -> HostFacts {
         },
         kernel: format!("Windows NT {major}.{minor}.{build}"),
         cpu_model: value(CPU_KEY, "ProcessorNameString").trim().to_owned(),
-        memory_bytes: raw::memory_bytes(),
+        memory_bytes: raw::memory().map_or(0, |(all, _)| all),
     }
+}
+
+/// Memory that is available without swapping, in bytes; `None`: not known.
+pub fn memory_available_bytes() -> Option<u64> {
+    raw::memory().map(|(_, available)| available)
 }
 
 /// The user that this process runs as: users have no numbers here.

@@ -43,6 +43,10 @@ fn the_demo_runs_to_its_report() {
     let measured = ended.stdout.matches(r#""type":"point_ended""#).count();
     assert_eq!(measured, 10, "{}", ended.stderr);
     assert!(ended.stderr.contains("peak "), "{}", ended.stderr);
+    for programs in ["those of Wine", "none"] {
+        wine.end_programs()
+            .unwrap_or_else(|e| panic!("{programs}: {e}"));
+    }
 }
 
 #[test]

@@ -39,10 +39,12 @@ pub fn sysctls() -> BTreeMap<String, String> {
 }
 
 /// Memory that is available without swapping, in bytes; the limit of the process's control
-/// group, if that is smaller.
+/// group, if that is smaller. `None`: the system does not report it (macOS, FreeBSD).
 pub fn memory_available_bytes() -> Option<u64> {
-    let text = filermark_system::read_proc("/proc/meminfo").ok()?;
-    let of_host = meminfo_bytes(&text, "MemAvailable")?;
+    let of_host = match filermark_system::read_proc("/proc/meminfo") {
+        Ok(text) => meminfo_bytes(&text, "MemAvailable")?,
+        Err(_) => filermark_system::memory_available_bytes()?,
+    };
     Some(group_left_bytes().map_or(of_host, |left| left.min(of_host)))
 }
 

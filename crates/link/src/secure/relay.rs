@@ -19,8 +19,11 @@ use std::time::{Duration, Instant};
 const PIECE: usize = 16 << 10;
 /// Stack of a relay thread; there may be a thousand of them.
 const STACK_BYTES: usize = 256 << 10;
-/// How long the last output may take to be sent after the local end was closed.
+/// How long the last output may take to be sent after the local end was closed, or has taken
+/// data last.
 const LINGER: Duration = Duration::from_secs(5);
+/// The time between two attempts to write to a local end that is not polled any more.
+const BETWEEN_WRITES: Duration = Duration::from_millis(5);
 /// TCP keep-alive: probes begin after this idle time,
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 /// at this interval,
@@ -208,7 +211,8 @@ struct TlsRelay {
     outward_ended: bool,
     /// The peer was informed.
     outward_shut: bool,
-    /// Since when the local end is closed.
+    /// When the local end was reported as closed. On Windows that may be one direction alone: then
+    /// it still takes data, and this is when it took some last.
     local_closed_at: Option<Instant>,
     hold: LinkControl,
 }
@@ -260,7 +264,7 @@ impl TlsRelay {
         let mut near = PollFlags::empty();
         near.set(PollFlags::IN, self.may_read_local());
         near.set(PollFlags::OUT, !self.inward.is_empty());
-        // A closed socket is reported even if it is not polled: the loop would not sleep.
+        // A closed socket is reported whatever is polled for: the loop would not sleep.
         let mut polled = Vec::with_capacity(2);
         if self.local_closed_at.is_none() {
             polled.push(PollFd::new(&self.local, near));
@@ -271,7 +275,14 @@ impl TlsRelay {
         let limit = self
             .local_closed_at
             .map(|at| LINGER.saturating_sub(at.elapsed()));
-        let limit = limit.into_iter().chain(WAIT_MAX).min();
+        let is_blind = self.local_closed_at.is_some() && !self.inward.is_empty();
+        let again = is_blind.then_some(BETWEEN_WRITES);
+        let limit = limit.into_iter().chain(WAIT_MAX).chain(again).min();
+        if polled.is_empty() {
+            // Windows does not wait for no socket.
+            std::thread::sleep(limit.unwrap_or(BETWEEN_WRITES));
+            return Ok(false);
+        }
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         match poll(&mut polled, limit.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -328,7 +339,12 @@ impl TlsRelay {
                 break;
             }
             match (&self.local).write(&self.inward) {
-                Ok(len) => drop(self.inward.drain(..len)),
+                Ok(len) => {
+                    drop(self.inward.drain(..len));
+                    if let Some(at) = &mut self.local_closed_at {
+                        *at = Instant::now();
+                    }
+                }
                 Err(error) if would_block(&error) => return,
                 // Received data is dropped until the peer ends: it must not be cut off while it
                 // sends its last output.

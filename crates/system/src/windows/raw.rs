@@ -113,15 +113,15 @@ pub fn version() -> [u32; 3] {
     ]
 }
 
-/// Physical memory in bytes; 0: not known.
-pub fn memory_bytes() -> u64 {
+/// Physical memory: all of it, and what is available, in bytes.
+pub fn memory() -> Option<(u64, u64)> {
     // SAFETY: all of it are numbers, for which zero is a value.
     let mut found: MEMORYSTATUSEX = unsafe { std::mem::zeroed() };
     found.dwLength = size_of::<MEMORYSTATUSEX>() as u32;
     // SAFETY: the size is that of `found`, which lives through the call.
     match unsafe { GlobalMemoryStatusEx(&mut found) } {
-        0 => 0,
-        _ => found.ullTotalPhys,
+        0 => None,
+        _ => Some((found.ullTotalPhys, found.ullAvailPhys)),
     }
 }
 

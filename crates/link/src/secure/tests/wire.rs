@@ -111,6 +111,30 @@ fn bytes_and_ends_arrive_in_both_directions() {
     }
 }
 
+/// On Windows the end of one direction is reported like that of both: what the other one still
+/// carries must not be cut off a while later.
+#[test]
+#[cfg_attr(not(windows), ignore = "takes longer than LINGER, for Windows alone")]
+fn a_direction_may_go_on_long_after_the_other_one_has_ended() {
+    let (client, server) = connected();
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(read_all(&server.stream).is_empty());
+            for piece in 0..8 {
+                (&server.stream).write_all(&[piece; 100_000]).unwrap();
+                thread::sleep(Duration::from_secs(1));
+            }
+            server.stream.shutdown(Shutdown::Write).unwrap();
+        });
+        assert_eq!(read_all(&client.stream).len(), 800_000);
+    });
+    for end in [client, server] {
+        assert!(end.hold.wait_ended(LIMIT));
+        assert_eq!(end.hold.failure_text(), None);
+    }
+}
+
 #[test]
 fn both_directions_at_once_do_not_block_each_other() {
     let (client, server) = connected();
