@@ -4,12 +4,17 @@ use crate::support::{claim, plan};
 use filermark_driver_kit::claim::{ClaimRole, RenewResult};
 use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_driver_kit::survey::Survey;
+use filermark_engine::driver::StopFlag;
 use filermark_model::plan::{DriverPlan, MountPoint, NfsPlan, NfsVersion};
 use filermark_nfs::NfsDriver;
 use filermark_nfs::client::{FileClient, Removal};
 use filermark_nfs::target::Target;
+use filermark_nfs::validate::{Level, validate};
 use filermark_onc::nfs3::{Ftype3, Nfsstat3, Sattr3, Verf};
-use filermark_testbed::{Capture, Fsal, Ganesha, Pcap, Sandbox, ServerOptions, available};
+use filermark_testbed::{
+    Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, ServerOptions, available,
+};
+use std::time::Duration;
 
 const SERVER: ServerOptions = ServerOptions {
     read_only: false,
@@ -25,7 +30,10 @@ fn ganesha() -> Option<Ganesha> {
 }
 
 fn plan_for(ganesha: &Ganesha) -> (NfsPlan, MountPoint) {
-    let export = ganesha.export();
+    plan_of(ganesha.export())
+}
+
+fn plan_of(export: &Export) -> (NfsPlan, MountPoint) {
     let plan = NfsPlan {
         version: NfsVersion::V41,
         uid: 0,
@@ -319,4 +327,46 @@ fn a_read_only_export_is_explained() {
         text.contains("NFS4ERR_ROFS to MKDIR; the export is read-only"),
         "{text}"
     );
+}
+
+/// The checks of `validate` against a server; the ids of those that failed.
+fn failed_checks(sandbox: &Sandbox, plan: &NfsPlan, mount: &MountPoint) -> Vec<&'static str> {
+    let stop = StopFlag::new();
+    let report = sandbox
+        .run(|| validate(plan, mount, &claim(), Level::All, &stop, &mut |_| {}))
+        .expect("validation runs");
+    println!("{}", report.render_text());
+    assert_eq!((&report.leftovers, &report.not_ours), (&None, &vec![]));
+    let failed = report.results.iter().filter(|result| result.is_failure());
+    failed.map(|result| result.id).collect()
+}
+
+#[test]
+fn ganesha_is_validated() {
+    let Some(ganesha) = ganesha() else {
+        return;
+    };
+    let (plan, mount) = plan_for(&ganesha);
+    let failed = failed_checks(ganesha.sandbox(), &plan, &mount);
+    assert_eq!(failed, [""; 0]);
+    let files = ganesha.files().expect("files");
+    assert_eq!(std::fs::read_dir(files).expect("list").count(), 0);
+}
+
+#[test]
+fn the_kernel_server_is_validated() {
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, SERVER)) else {
+        return;
+    };
+    let (plan, mount) = plan_of(server.export());
+    let failed = failed_checks(&sandbox, &plan, &mount);
+    assert_eq!(failed, [""; 0]);
+    let listed = "cat /proc/fs/nfsd/clients/*/info 2>/dev/null; ls /proc/fs/nfsd/clients";
+    let clients = server
+        .run(listed, Duration::from_secs(60))
+        .expect("a shell");
+    assert_eq!((clients.status, clients.output.trim()), (0, ""));
 }
