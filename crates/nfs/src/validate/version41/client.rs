@@ -221,11 +221,6 @@ impl Client {
         self.nfs.ownerid().to_vec()
     }
 
-    /// Takes it that the server has nothing of this client any more.
-    pub(super) fn forget(&mut self) {
-        self.held.clear();
-    }
-
     fn hold(&mut self, file: Fh4, stateid: Stateid4, is_lock: bool) {
         self.held.retain(|held| held.stateid.other != stateid.other);
         self.held.push(Held {

@@ -31,7 +31,7 @@ checks! { CHECKS: Check =>
     "access.subset", ACCESS, "grants no right that was not requested" => subset;
     "readlink.text", READLINK, "returns the text that the link was created with" => text;
     "readlink.file", READLINK, "of a file is refused" => not_a_link;
-    "names.longest", OPEN, "a name of maxname bytes works, a longer one answers NFS4ERR_NAMETOOLONG" => longest;
+    "names.longest", OPEN, "a name of more than maxname bytes answers NFS4ERR_NAMETOOLONG" => longest;
     "names.slash", OPEN, "a slash in a name does not lead to another directory" => slash, by NAMES;
     "names.utf8", OPEN, "UTF-8 names, byte by byte" => utf8, by NAMES;
     "names.not_utf8", OPEN, "bytes that are not UTF-8 are kept, or answer NFS4ERR_INVAL" => not_utf8, by NAMES;
@@ -197,7 +197,18 @@ fn longest(b: &mut Bench<'_>) -> Outcome {
     b.refused(&what, &[Nfsstat4::Nametoolong], |client| {
         V41::lookup(client, &dir, &name)
     })?;
-    b.file(name.get(..max).unwrap_or_default()).map(drop)
+    let name = name.get(..max).unwrap_or_default();
+    let what = format!("OPEN of a name of {max} bytes");
+    match b.either(&what, |client| client.create(&dir, name))? {
+        Ok(_) => Ok(()),
+        Err(status @ Nfsstat4::Nametoolong) => {
+            b.note(format!(
+                "maxname is {max}, but such a name is refused: {status}"
+            ));
+            Ok(())
+        }
+        Err(status) => Err(Stop::fail(format!("{what}: {}", Nfsstat4::Ok), status)),
+    }
 }
 
 fn slash(b: &mut Bench<'_>) -> Outcome {

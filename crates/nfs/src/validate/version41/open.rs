@@ -225,7 +225,11 @@ fn empty_name(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn no_access(b: &mut Bench<'_>) -> Outcome {
+    let dir = b.dir;
     b.file(b"file")?;
     let opening = Opening::of(b"file", 0);
-    b.open_refused("OPEN with share_access 0", &[Nfsstat4::Inval], &opening)
+    let what = "OPEN with share_access 0";
+    b.refused_somehow(what, &[Nfsstat4::Inval], |client| {
+        client.open(&dir, &opening)
+    })
 }

@@ -222,6 +222,15 @@ pub(super) fn create_session_args(
     }
 }
 
+/// The session that CREATE_SESSION returned, alone in its COMPOUND.
+pub(super) fn session_of(answer: &Answer) -> Result<Sessionid4, Stop> {
+    answer.must_be("CREATE_SESSION", &[Nfsstat4::Ok])?;
+    let created = answer.result::<CreateSessionArgs<'_>, _>(0, |result| result.ok());
+    created
+        .map(|ok| ok.sessionid)
+        .ok_or_else(|| Stop::fail("CREATE_SESSION: its results", "none"))
+}
+
 /// The arguments of EXCHANGE_ID.
 pub(super) fn exchange_id_args(owner: ClientOwner4<'_>, flags: u32) -> ExchangeIdArgs<'_> {
     ExchangeIdArgs {

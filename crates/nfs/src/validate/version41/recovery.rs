@@ -2,7 +2,7 @@
 
 use super::client::Opening;
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{create_session_args, exchange_id_args, send, written};
+use super::raw::{Answer, create_session_args, exchange_id_args, send, session_of, written};
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
 use crate::version4::MINOR_VERSION;
@@ -14,7 +14,8 @@ const EXCHANGE: Subject = Subject::Op(Operation::ExchangeId);
 
 checks! { CHECKS: Check =>
     "recovery.unconfirmed", EXCHANGE, "EXCHANGE_ID with another verifier leaves the state until CREATE_SESSION" => unconfirmed;
-    "recovery.restart", EXCHANGE, "a client that restarted loses its sessions and opens with CREATE_SESSION" => restart;
+    "recovery.opens", EXCHANGE, "a client that restarted loses its opens with CREATE_SESSION" => opens;
+    "recovery.sessions", EXCHANGE, "a client that restarted loses its sessions with CREATE_SESSION" => sessions;
 }
 
 /// EXCHANGE_ID of the client's name with another verifier: the new client ID and its sequence number.
@@ -54,54 +55,56 @@ fn unconfirmed(b: &mut Bench<'_>) -> Outcome {
     written_to.and(closed)
 }
 
-fn restart(b: &mut Bench<'_>) -> Outcome {
+/// A client opens a file that nobody else may open, and restarts. Returns the answers to its old
+/// session's next SEQUENCE and to OPEN by the bench's client.
+fn restart(b: &mut Bench<'_>) -> Result<(Answer, Result<(), Nfsstat4>), Stop> {
     let dir = b.dir;
     b.file(b"file")?;
     let mut first = b.another();
     let denying = Opening::of(b"file", share::READ).denying(share::BOTH);
     let opened = first.open(&dir, &denying);
     b.succeeds("OPEN", opened)?;
-    let up = first
-        .nfs
-        .session()
-        .map_err(|error| no_answer("a session", &error))?;
-    let old = up.session.sessionid();
+    let up = first.nfs.session();
+    let up = up.map_err(|error| no_answer("a session", &error))?;
+    // The next call of the old session, as it would be right.
+    let next = up.session.sequence(0, false);
     let (clientid, sequence) = restarted(b, &first.ownerid())?;
     let mut rpc = own_connection(b.plan, b.target);
     let args = written(MINOR_VERSION, |compound| {
         compound.op(&create_session_args(clientid, sequence));
     });
     let created = send(&mut rpc, "CREATE_SESSION", &args)?;
-    created.must_be("CREATE_SESSION", &[Nfsstat4::Ok])?;
-    let session =
-        created.result::<CreateSessionArgs<'_>, _>(0, |result| Some(result.ok()?.sessionid));
-    let session = session.ok_or_else(|| Stop::fail("CREATE_SESSION: its results", "none"))?;
+    let sessionid = session_of(&created)?;
     let args = written(MINOR_VERSION, |compound| {
-        compound.op(&SequenceArgs {
-            sessionid: old,
-            sequenceid: 1,
-            slotid: 0,
-            highest_slotid: 0,
-            cachethis: false,
-        });
+        compound.op(&next);
     });
-    let of_old = send(first.nfs.rpc(), "SEQUENCE of the old session", &args)?;
-    let opened = b.opens(&Opening::of(b"file", share::BOTH));
+    let of_old = send(first.nfs.rpc(), "SEQUENCE of the old session", &args);
+    let other = Opening::of(b"file", share::BOTH);
+    let opened = b.either("OPEN", |client| client.open(&dir, &other));
     // The second client is ended, whatever it showed.
-    for write in [
+    for args in [
         written(MINOR_VERSION, |compound| {
-            compound.op(&DestroySessionArgs { sessionid: session });
+            compound.op(&DestroySessionArgs { sessionid });
         }),
         written(MINOR_VERSION, |compound| {
             compound.op(&DestroyClientidArgs { clientid });
         }),
     ] {
-        send(&mut rpc, "the end of the client", &write)?;
+        send(&mut rpc, "the end of the client", &args)?;
     }
-    first.forget();
-    of_old.must_be(
-        "SEQUENCE of the old session",
-        &[Nfsstat4::Badsession, Nfsstat4::Deadsession],
-    )?;
-    opened.map(drop)
+    Ok((of_old?, opened?.map(drop)))
+}
+
+fn opens(b: &mut Bench<'_>) -> Outcome {
+    let (_, opened) = restart(b)?;
+    opened.map_err(|status| {
+        let what = "OPEN of a file that the client had open before its restart";
+        Stop::fail(format!("{what}: {}", Nfsstat4::Ok), status)
+    })
+}
+
+fn sessions(b: &mut Bench<'_>) -> Outcome {
+    let (of_old, _) = restart(b)?;
+    let wanted = [Nfsstat4::Badsession, Nfsstat4::Deadsession];
+    of_old.must_be("SEQUENCE of the old session", &wanted)
 }

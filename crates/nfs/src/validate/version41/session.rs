@@ -2,7 +2,7 @@
 
 use super::client::{Opening, putfh};
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{Raw, create_session_args, exchange_id_args, send, written};
+use super::raw::{Raw, create_session_args, exchange_id_args, send, session_of, written};
 use crate::validate::wire::own_connection;
 use crate::version4::MINOR_VERSION;
 use filermark_driver_kit::checks;
@@ -119,7 +119,7 @@ fn same_client(b: &mut Bench<'_>) -> Outcome {
     });
     let mut rpc = own_connection(b.plan, b.target);
     let created = send(&mut rpc, "CREATE_SESSION", &args)?;
-    let sessionid = session_of(&created, 0)?;
+    let sessionid = session_of(&created)?;
     let again = exchanged(b, owner, |ok| (ok.clientid, ok.flags));
     let args = written(MINOR_VERSION, |compound| {
         compound.op(&DestroySessionArgs { sessionid });
@@ -133,14 +133,6 @@ fn same_client(b: &mut Bench<'_>) -> Outcome {
         "EXCHGID4_FLAG_CONFIRMED_R after CREATE_SESSION",
         format!("{flags:#x}"),
     )
-}
-
-fn session_of(answer: &super::raw::Answer, index: usize) -> Result<Sessionid4, Stop> {
-    answer.must_be("CREATE_SESSION", &[Nfsstat4::Ok])?;
-    let created = answer.result::<CreateSessionArgs<'_>, _>(index, |result| result.ok());
-    created
-        .map(|ok| ok.sessionid)
-        .ok_or_else(|| Stop::fail("CREATE_SESSION: its results", "none"))
 }
 
 fn flags(b: &mut Bench<'_>) -> Outcome {
