@@ -4,8 +4,10 @@
 mod attributes;
 mod client;
 mod compound;
+mod exchange;
 mod io;
 mod lock;
+mod locking;
 mod names;
 mod objects;
 mod open;
@@ -27,6 +29,7 @@ pub(super) use ops::V41;
 /// Every check, in the order in which they run.
 pub(super) const TABLES: &[&[Check]] = &[
     compound::CHECKS,
+    exchange::CHECKS,
     session::CHECKS,
     retry::CHECKS,
     attributes::CHECKS,

@@ -1,6 +1,7 @@
 //! LOCK, LOCKT and LOCKU.
 
-use super::client::{NotGranted, OTHER, OWNER, Opened, Opening, Range, owner};
+use super::client::{OTHER, OWNER, Opened, Opening, owner};
+use super::locking::{NotGranted, Range};
 use super::ops::{Bench, Check, Outcome, Subject};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -89,7 +90,7 @@ fn granted(b: &mut Bench<'_>) -> Outcome {
         client.lock(&opened.file, Range::write(200, 100), locker)
     })?;
     b.equal("the stateid without seqid", first.other, second.other)?;
-    b.equal("seqid", first.seqid + 1, second.seqid)
+    b.equal("seqid", first.seqid.wrapping_add(1), second.seqid)
 }
 
 /// The answer to LOCK or LOCKT of a range that overlaps 100 bytes at 100 of the owner `OWNER`.
@@ -274,7 +275,7 @@ fn whole(b: &mut Bench<'_>) -> Outcome {
     let before = is_free(b, &opened, 50)?;
     b.equal("whether the range is free before LOCKU", false, before)?;
     let stateid = b.done("LOCKU", |client| client.unlock(&opened.file, locked, range))?;
-    b.equal("seqid", locked.seqid + 1, stateid.seqid)?;
+    b.equal("seqid", locked.seqid.wrapping_add(1), stateid.seqid)?;
     locks(b, &opened, range, OTHER).map(drop)
 }
 

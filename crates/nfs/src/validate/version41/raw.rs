@@ -10,6 +10,9 @@ use filermark_driver_kit::checks::{Outcome, Stop};
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Decoder;
 
+/// A client ID that no server has given.
+pub(super) const UNKNOWN: Clientid4 = 0x00f1_1e3a_0000_0bad;
+
 /// What a COMPOUND is written with.
 pub(super) type Writer<'w> = CompoundWriter<'w, Operation>;
 

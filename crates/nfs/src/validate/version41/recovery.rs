@@ -55,7 +55,7 @@ fn unconfirmed(b: &mut Bench<'_>) -> Outcome {
     written_to.and(closed)
 }
 
-/// A client opens a file that nobody else may open, and restarts. Returns the answers to its old
+/// A client opens a file and denies all access to others, and restarts. Returns the answers to its old
 /// session's next SEQUENCE and to OPEN by the bench's client.
 fn restart(b: &mut Bench<'_>) -> Result<(Answer, Result<(), Nfsstat4>), Stop> {
     let dir = b.dir;

@@ -135,7 +135,11 @@ fn upgrade(b: &mut Bench<'_>) -> Outcome {
         first.stateid.other,
         second.stateid.other,
     )?;
-    b.equal("seqid", first.stateid.seqid + 1, second.stateid.seqid)?;
+    b.equal(
+        "seqid",
+        first.stateid.seqid.wrapping_add(1),
+        second.stateid.seqid,
+    )?;
     b.writes(&second, b"data")
 }
 
@@ -166,7 +170,7 @@ fn downgrade(b: &mut Bench<'_>) -> Outcome {
             ));
         }
     };
-    b.equal("seqid", opened.stateid.seqid + 1, stateid.seqid)?;
+    b.equal("seqid", opened.stateid.seqid.wrapping_add(1), stateid.seqid)?;
     refuses_write(b, &Opened { stateid, ..opened })
 }
 
@@ -198,7 +202,7 @@ fn old(b: &mut Bench<'_>) -> Outcome {
 fn later(b: &mut Bench<'_>) -> Outcome {
     let opened = b.open_new(b"file")?;
     let stateid = Stateid4 {
-        seqid: opened.stateid.seqid + 5,
+        seqid: opened.stateid.seqid.wrapping_add(5),
         ..opened.stateid
     };
     b.refused(

@@ -131,3 +131,17 @@ fn the_right_status_is_accepted_and_no_other() {
         assert!(matches!(wrong, Err(Stop::Fail { .. })), "{id}: {wrong:?}");
     }
 }
+
+#[test]
+fn ids_are_unique() {
+    let mut ids: Vec<_> = TABLES
+        .iter()
+        .copied()
+        .flatten()
+        .map(|check| check.id)
+        .collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+}
