@@ -291,7 +291,7 @@ Examples:
   filermark validate -r sfs_rc -s mine  all tests; writes result/sfsval.mine
   filermark validate -v 1 -o MNT_POINTS=nas:/vol1
       without an rc file, stop at the first failure
-  filermark validate -o MNT_POINTS=nas:/vol1 -o NFS_VERSION=2")]
+  filermark validate -o MNT_POINTS=nas:/vol1 -o NFS_VERSION=4.1")]
 pub struct ValidateArgs {
     #[command(flatten)]
     pub source: SourceArgs,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run -p filermark-nfs --example validate -- HOST PATH [nfs=PORT] [mount=PORT]
-//!     [portmap=PORT] [uid=UID] [gid=GID] [resvport] [level1] [v2]
+//!     [portmap=PORT] [uid=UID] [gid=GID] [resvport] [level1] [v2] [v41]
 //! ```
 
 use filermark_engine::driver::{Claim, StopFlag};
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
             "resvport" => plan.resvport = true,
             "level1" => level = Level::First,
             "v2" => plan.version = NfsVersion::V2,
+            "v41" => plan.version = NfsVersion::V41,
             _ => {
                 eprintln!("{word}: unknown");
                 return ExitCode::from(2);

@@ -25,8 +25,8 @@ pub use nfs3::{
     Created, DirEntry, LinkText, Listing, LookupResult, NFS_V3, Nfs3Client, PlusEntry, ReadData,
     Reply,
 };
-pub(crate) use nfs4::to_v3_status;
 pub use nfs4::{FileSystemFacts, NFS_V4, Nfs4Client, Reply4};
+pub(crate) use nfs4::{next_result, to_v3_status};
 pub use portmap::{PortLookup, find_port};
 pub use rpc::{Program, RpcClient, RpcOptions};
 

@@ -1,8 +1,8 @@
-//! Checks whether a server implements NFS version 2 or 3 correctly. Checks are small and independent.
+//! Checks whether a server implements NFS version 2, 3 or 4.1 correctly. Checks are small and independent.
 //!
 //! A check makes what it needs in a directory of its own below the claimed run
 //! directory, which is removed afterwards whatever the result. It fails only where
-//! RFC 1094 or RFC 1813 (or RFC 5531 below them) demands something else; where the RFC
+//! RFC 1094, RFC 1813 or RFC 8881 (or RFC 5531 below them) demands something else; where the RFC
 //! leaves the choice, or a server refuses what has to be refused in another way than the
 //! RFC names, that is a note. Nothing here is measured.
 
@@ -13,12 +13,13 @@ mod listing;
 mod text;
 mod version2;
 mod version3;
+mod version41;
 mod wire;
 
 pub use filermark_driver_kit::validation::{CheckResult, Level, Report, Verdict};
 
 use crate::claim::MountedExport;
-use crate::client::narrow;
+use crate::client::AnyFh;
 use crate::target::Target;
 use bench::{Bench, Of, Version};
 use filermark_driver_kit::checks::{Check, Course};
@@ -27,7 +28,6 @@ use filermark_driver_kit::driver::ReleaseScope;
 use filermark_driver_kit::run_dirs::{claim_in, release_in};
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
-use filermark_onc::nfs3::Fh;
 
 /// What a check is about, for lists of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub fn checks(version: NfsVersion) -> Vec<CheckFacts> {
     match version {
         NfsVersion::V2 => facts(version2::TABLES),
         NfsVersion::V3 => facts(version3::TABLES),
-        NfsVersion::V41 => Vec::new(),
+        NfsVersion::V41 => facts(version41::TABLES),
     }
 }
 
@@ -76,28 +76,21 @@ pub fn validate(
     stop: &StopFlag,
     sink: &mut dyn FnMut(&CheckResult),
 ) -> Result<Report, DriverError> {
-    if plan.version == NfsVersion::V41 {
-        return Err(DriverError {
-            place: mount.to_string(),
-            step: "validate the protocol".to_owned(),
-            reason: "there are no checks of NFSv4.1 yet".to_owned(),
-            advice: "set NFS_VERSION=3 or 2 to check that version".to_owned(),
-        });
-    }
     let mut export = MountedExport::mount(plan, mount)?;
     let (claimed, run_dir) = claim_in(&mut export, claim, false, &SystemWatch)?;
     let target = &*export.target.clone();
-    let run_dir = narrow(&run_dir);
     let name = match plan.version {
         NfsVersion::V2 => version2::V2::NAME,
-        _ => version3::V3::NAME,
+        NfsVersion::V3 => version3::V3::NAME,
+        NfsVersion::V41 => version41::V41::NAME,
     };
     let mut report = Report::new(name, target.mount.to_string(), target.facts(), level);
     report.not_ours = claimed.not_ours;
     let mut course = Course::new(report, stop, sink);
     match plan.version {
         NfsVersion::V2 => run(&mut course, version2::TABLES, plan, target, run_dir),
-        _ => run(&mut course, version3::TABLES, plan, target, run_dir),
+        NfsVersion::V3 => run(&mut course, version3::TABLES, plan, target, run_dir),
+        NfsVersion::V41 => run(&mut course, version41::TABLES, plan, target, run_dir),
     }
     let released = release_in(&mut export, claim, ReleaseScope::All, &SystemWatch);
     Ok(course.end(released))
@@ -108,7 +101,7 @@ fn run<V: Version>(
     tables: &[&'static [Check<Of<V>>]],
     plan: &NfsPlan,
     target: &Target,
-    run_dir: Fh,
+    run_dir: AnyFh,
 ) {
     let mut bench = Bench::<V>::new(plan, target, run_dir);
     course.run(tables.iter().copied().flatten(), (), &mut bench);

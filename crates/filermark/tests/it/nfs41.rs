@@ -1,10 +1,11 @@
 //! Sweeps over NFSv4.1 against servers of other projects: figures, messages, and that nothing
 //! stays on the server: neither files nor clients.
 
-use crate::load_guard::alone;
+use crate::load_guard::{alone, beside_others};
 use crate::real::{self, assert_empty};
 use crate::sweep::{Ended, Sweep};
 use crate::wire::between_pauses;
+use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs4::Operation;
 use filermark_testbed::{
     Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, ServerOptions, available,
@@ -183,4 +184,32 @@ fn alone_the_kernels_server_is_measured_over_version_41_and_keeps_no_client() {
         .run(listed, Duration::from_secs(60))
         .expect("a shell");
     assert_eq!((clients.status, clients.output.trim()), (0, ""));
+}
+
+/// One line per check, the file of results, and nothing that stays on the server.
+#[test]
+fn ganesha_is_validated_over_version_41() {
+    let _turn = beside_others();
+    let Some((sandbox, ganesha)) = ganesha(Fsal::Vfs) else {
+        return;
+    };
+    let export = ganesha.export();
+    let ended = sweep(&sandbox, export)
+        .command("validate")
+        .arg("--json")
+        .run();
+    let json = ended.json();
+    let mount = &json["mounts"][0];
+    assert_eq!(mount["protocol"], "NFSv4.1", "{}", ended.stderr);
+    // It has known deviations (nfs/tests/it/real4.rs).
+    assert_eq!((ended.code, mount["success"].as_bool()), (1, Some(false)));
+    let checks = mount["checks"].as_array().expect("checks");
+    assert_eq!(
+        checks.len(),
+        filermark_nfs::validate::checks(NfsVersion::V41).len()
+    );
+    let text = ended.file("sfsval");
+    assert!(text.contains("NFSv4.1 protocol validation of"), "{text}");
+    assert!(text.contains("pass  SEQUENCE"), "{text}");
+    assert_empty(&sandbox, export);
 }

@@ -8,6 +8,7 @@ mod ops;
 mod translate;
 
 pub use ops::FileSystemFacts;
+pub(crate) use ops::next_result;
 pub(crate) use translate::status as to_v3_status;
 
 use super::{ClientError, Program, RpcClient, RpcOptions};
@@ -45,9 +46,9 @@ const END_LIMIT: Duration = Duration::from_secs(2);
 const NEW_SESSIONS: u32 = 1;
 
 /// A list of results.
-type Row<'r> = CompoundRes<'r, Operation>;
+pub(crate) type Row<'r> = CompoundRes<'r, Operation>;
 /// What the results of a COMPOUND mean.
-type RowResult<T> = Result<Result<T, Nfsstat4>, DecodeError>;
+pub(crate) type RowResult<T> = Result<Result<T, Nfsstat4>, DecodeError>;
 
 /// A client of one server with a session of its own.
 #[derive(Debug)]
@@ -85,6 +86,11 @@ impl Nfs4Client {
     /// The connection underneath.
     pub const fn rpc(&mut self) -> &mut RpcClient {
         &mut self.rpc
+    }
+
+    /// The name of the client (`co_ownerid`).
+    pub(crate) fn ownerid(&self) -> &[u8] {
+        self.identity.ownerid()
     }
 
     /// The session, set up if there is none.
@@ -150,7 +156,10 @@ impl Nfs4Client {
 
     /// A COMPOUND that begins with SEQUENCE. `write` appends the operations behind it, `read` reads their
     /// results. `is_change`: it must not be executed twice.
-    fn compound<T>(
+    ///
+    /// # Errors
+    /// Every [`ClientError`].
+    pub(crate) fn compound<T>(
         &mut self,
         is_change: bool,
         write: impl Fn(&mut CompoundWriter<'_, Operation>),

@@ -3,13 +3,12 @@
 
 use super::dir_cleaner::DirCleaner;
 use super::text::no_answer;
-use crate::client::{ClientError, narrow};
+use crate::client::{AnyFh, ClientError};
 use crate::target::{JukeboxRetries, Target};
 use filermark_driver_kit::checks::{self, Check, Outcome, Stop, Suite, same};
 use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::name::NameText;
 use filermark_model::plan::NfsPlan;
-use filermark_onc::nfs3::Fh;
 use filermark_onc::rpc::{AcceptStat, RpcRefusal};
 use std::fmt::{self, Debug, Display};
 use std::marker::PhantomData;
@@ -19,6 +18,8 @@ use std::time::{Duration, Instant};
 pub(super) trait Version: Sized + 'static {
     /// Its client.
     type Client;
+    /// Its file handles.
+    type Handle: Copy;
     /// Its procedures, with those of MOUNT if they are checked.
     type Procedure: Copy + 'static;
     /// Its statuses.
@@ -32,8 +33,12 @@ pub(super) trait Version: Sized + 'static {
     /// Whether a status means that a handle has no object.
     fn is_gone(status: Self::Status) -> bool;
 
+    /// A handle of any version as one of this version.
+    fn handle(handle: &AnyFh) -> Self::Handle;
     /// A client for the target, not yet connected.
     fn client(target: &Target, plan: &NfsPlan) -> Self::Client;
+    /// Gives up what a check holds on the server, before its directory is removed.
+    fn leave(_client: &mut Self::Client) {}
     /// NULL.
     fn null(client: &mut Self::Client) -> Result<(), ClientError>;
     /// A procedure's name.
@@ -81,25 +86,25 @@ pub(super) struct Bench<'a, V: Version> {
     pub(super) target: &'a Target,
     pub(super) nfs: V::Client,
     /// The directory of the current check.
-    pub(super) dir: Fh,
+    pub(super) dir: V::Handle,
     jukebox: JukeboxRetries,
     notes: Vec<String>,
     dir_cleaner: DirCleaner<'a>,
-    /// The name of `dir`, while a check has one.
-    dir_name: Option<NameText>,
+    /// The name and handle of `dir`, while a check has one.
+    made_dir: Option<(NameText, AnyFh)>,
 }
 
 impl<'a, V: Version> Bench<'a, V> {
-    pub(super) fn new(plan: &'a NfsPlan, target: &'a Target, run_dir: Fh) -> Self {
+    pub(super) fn new(plan: &'a NfsPlan, target: &'a Target, run_dir: AnyFh) -> Self {
         Self {
             plan,
             target,
             nfs: V::client(target, plan),
-            dir: narrow(&target.root),
+            dir: V::handle(&target.root),
             jukebox: JukeboxRetries::of(plan),
             notes: Vec::new(),
             dir_cleaner: DirCleaner::new(plan, target, run_dir),
-            dir_name: None,
+            made_dir: None,
         }
     }
 
@@ -237,13 +242,15 @@ impl<'a, V: Version> Bench<'a, V> {
 impl<V: Version> checks::Bench for Bench<'_, V> {
     fn enter(&mut self, number: u32) -> Outcome {
         let (name, dir) = self.dir_cleaner.enter(number)?;
-        (self.dir_name, self.dir) = (Some(name), dir);
+        self.dir = V::handle(&dir);
+        self.made_dir = Some((name, dir));
         Ok(())
     }
 
     fn leave(&mut self, _is_done: bool) {
-        if let Some(name) = self.dir_name.take()
-            && let Err(Stop::Fail { expected, got }) = self.dir_cleaner.leave(&name, &self.dir)
+        V::leave(&mut self.nfs);
+        if let Some((name, dir)) = self.made_dir.take()
+            && let Err(Stop::Fail { expected, got }) = self.dir_cleaner.leave(&name, &dir)
         {
             self.note(format!("cleaning up: {expected}: {got}"));
         }

@@ -2,13 +2,13 @@
 //! connection, so that it does not depend on the state of the check's connection.
 
 use super::text::{is_dot, no_answer};
-use crate::client::{AnyFh, FileClient, FileReply, Removal, narrow, widen};
+use crate::client::{AnyFh, FileClient, FileReply, Removal};
 use crate::target::{JukeboxRetries, Target};
 use crate::version2::status_text;
 use filermark_driver_kit::checks::Stop;
 use filermark_engine::name::{Name, NameKind, NameText};
 use filermark_model::plan::NfsPlan;
-use filermark_onc::nfs3::{Fh, Ftype3, Nfsstat3, Sattr3, Verf};
+use filermark_onc::nfs3::{Ftype3, Nfsstat3, Sattr3, Verf};
 
 /// Creates and removes the directories of checks in the run's directory.
 pub(super) struct DirCleaner<'a> {
@@ -21,19 +21,19 @@ pub(super) struct DirCleaner<'a> {
 }
 
 impl<'a> DirCleaner<'a> {
-    pub(super) fn new(plan: &'a NfsPlan, target: &Target, run_dir: Fh) -> Self {
+    pub(super) fn new(plan: &'a NfsPlan, target: &Target, run_dir: AnyFh) -> Self {
         Self {
             plan,
             files: target.file_client(plan),
             jukebox: JukeboxRetries::of(plan),
             dir_bytes: target.dir_bytes(),
-            run_dir: widen(&run_dir),
+            run_dir,
         }
     }
 
     /// Creates the directory of the check with this number; returns its name and handle.
     /// Uses another name if a validation that was killed has left a directory of this name.
-    pub(super) fn enter(&mut self, number: u32) -> Result<(NameText, Fh), Stop> {
+    pub(super) fn enter(&mut self, number: u32) -> Result<(NameText, AnyFh), Stop> {
         const NAMES: u32 = 50;
         let what = "MKDIR of the check's own directory";
         let parent = self.run_dir;
@@ -46,7 +46,7 @@ impl<'a> DirCleaner<'a> {
                         Some(dir) => dir,
                         None => self.find(&parent, name.as_bytes())?,
                     };
-                    return Ok((name, narrow(&dir)));
+                    return Ok((name, dir));
                 }
                 Err(Nfsstat3::Exist) => {}
                 Err(status) => return Err(self.failed(what, status)),
@@ -60,8 +60,8 @@ impl<'a> DirCleaner<'a> {
 
     /// Removes the directory of a check with its contents. The release of the claim also
     /// reports what cannot be removed.
-    pub(super) fn leave(&mut self, name: &NameText, dir: &Fh) -> Result<(), Stop> {
-        self.clear(&widen(dir), 0)?;
+    pub(super) fn leave(&mut self, name: &NameText, dir: &AnyFh) -> Result<(), Stop> {
+        self.clear(dir, 0)?;
         let parent = self.run_dir;
         self.done("RMDIR of the check's own directory", |nfs| {
             nfs.remove(Removal::Dir, &parent, name.as_bytes())

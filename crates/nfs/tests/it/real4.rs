@@ -4,12 +4,17 @@ use crate::support::{claim, plan};
 use filermark_driver_kit::claim::{ClaimRole, RenewResult};
 use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_driver_kit::survey::Survey;
+use filermark_engine::driver::StopFlag;
 use filermark_model::plan::{DriverPlan, MountPoint, NfsPlan, NfsVersion};
 use filermark_nfs::NfsDriver;
 use filermark_nfs::client::{FileClient, Removal};
 use filermark_nfs::target::Target;
+use filermark_nfs::validate::{Level, validate};
 use filermark_onc::nfs3::{Ftype3, Nfsstat3, Sattr3, Verf};
-use filermark_testbed::{Capture, Fsal, Ganesha, Pcap, Sandbox, ServerOptions, available};
+use filermark_testbed::{
+    Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, ServerOptions, available,
+};
+use std::time::Duration;
 
 const SERVER: ServerOptions = ServerOptions {
     read_only: false,
@@ -25,7 +30,10 @@ fn ganesha() -> Option<Ganesha> {
 }
 
 fn plan_for(ganesha: &Ganesha) -> (NfsPlan, MountPoint) {
-    let export = ganesha.export();
+    plan_of(ganesha.export())
+}
+
+fn plan_of(export: &Export) -> (NfsPlan, MountPoint) {
     let plan = NfsPlan {
         version: NfsVersion::V41,
         uid: 0,
@@ -319,4 +327,65 @@ fn a_read_only_export_is_explained() {
         text.contains("NFS4ERR_ROFS to MKDIR; the export is read-only"),
         "{text}"
     );
+}
+
+/// The checks of `validate` against a server; the ids of those that failed.
+fn failed_checks(sandbox: &Sandbox, plan: &NfsPlan, mount: &MountPoint) -> Vec<&'static str> {
+    let stop = StopFlag::new();
+    let report = sandbox
+        .run(|| validate(plan, mount, &claim(), Level::All, &stop, &mut |_| {}))
+        .expect("validation runs");
+    println!("{}", report.render_text());
+    assert_eq!((&report.leftovers, &report.not_ours), (&None, &vec![]));
+    let failed = report.results.iter().filter(|result| result.is_failure());
+    failed.map(|result| result.id).collect()
+}
+
+/// What ganesha 4.3 does that RFC 8881 does not allow. The server of Linux passes these checks.
+const GANESHA_FAILS: [&str; 6] = [
+    // DESTROY_CLIENTID looks at sessions alone, and succeeds with files open (section 18.50.3).
+    "destroy_clientid.state",
+    // WRITE succeeds after OPEN_DOWNGRADE to reading (section 18.18.3).
+    "downgrade.access",
+    // CLOSE with a stateid that is not known is taken for one that is sent again, and succeeds.
+    "close.closed",
+    // A stateid is accepted from a client that it was not given to (section 8.2.4).
+    "stateid.other_client",
+    // State and sessions of a client that has restarted stay until the lease ends
+    // (sections 18.35.4 and 18.36.4).
+    "recovery.opens",
+    "recovery.sessions",
+];
+
+/// What the server of Linux 6.1 does that RFC 8881 does not allow: it executes RENEW (section 17).
+const KERNEL_FAILS: [&str; 1] = ["compound.removed"];
+
+#[test]
+fn ganesha_is_validated() {
+    let Some(ganesha) = ganesha() else {
+        return;
+    };
+    let (plan, mount) = plan_for(&ganesha);
+    let failed = failed_checks(ganesha.sandbox(), &plan, &mount);
+    assert_eq!(failed, GANESHA_FAILS);
+    let files = ganesha.files().expect("files");
+    assert_eq!(std::fs::read_dir(files).expect("list").count(), 0);
+}
+
+#[test]
+fn the_kernel_server_is_validated() {
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, SERVER)) else {
+        return;
+    };
+    let (plan, mount) = plan_of(server.export());
+    let failed = failed_checks(&sandbox, &plan, &mount);
+    assert_eq!(failed, KERNEL_FAILS);
+    let listed = "cat /proc/fs/nfsd/clients/*/info 2>/dev/null; ls /proc/fs/nfsd/clients";
+    let clients = server
+        .run(listed, Duration::from_secs(60))
+        .expect("a shell");
+    assert_eq!((clients.status, clients.output.trim()), (0, ""));
 }

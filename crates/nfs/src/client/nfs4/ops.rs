@@ -57,7 +57,7 @@ const FACTS: Bitmap4 = Bitmap4::of(&[
 ]);
 
 /// The result of the next operation; a failure ends the COMPOUND.
-macro_rules! next {
+macro_rules! next_result {
     ($compound:expr, $args:ty) => {
         match $compound.read::<$args>()? {
             Ok(ok) => ok,
@@ -65,6 +65,7 @@ macro_rules! next {
         }
     };
 }
+pub(crate) use next_result;
 
 fn putfh(object: &Fh4) -> PutfhArgs<'_> {
     PutfhArgs {
@@ -78,14 +79,14 @@ const fn getattr(attr_request: Bitmap4) -> GetattrArgs {
 
 /// The attributes of GETATTR as those of version 3.
 fn fattr(compound: &mut Row<'_>) -> RowResult<Fattr3> {
-    let ok = next!(compound, GetattrArgs);
+    let ok = next_result!(compound, GetattrArgs);
     let attributes = ok.obj_attributes.attributes()?;
     Ok(translate::fattr(&attributes).ok_or(Nfsstat4::Attrnotsupp))
 }
 
 /// The results of GETFH and GETATTR.
 fn found(compound: &mut Row<'_>) -> RowResult<FoundObject> {
-    let object = next!(compound, GetfhArgs).object.to_fh();
+    let object = next_result!(compound, GetfhArgs).object.to_fh();
     Ok(fattr(compound)?.map(|attributes| FoundObject {
         object,
         attributes: Some(attributes),
@@ -111,7 +112,7 @@ impl Nfs4Client {
             compound.op(&GetfhArgs {}).op(&getattr(FATTR3));
         };
         self.compound(false, write, |compound| {
-            next!(compound, PutrootfhArgs);
+            next_result!(compound, PutrootfhArgs);
             found(compound)
         })
     }
@@ -123,8 +124,8 @@ impl Nfs4Client {
             compound.op(&GetfhArgs {}).op(&getattr(FATTR3));
         };
         self.compound(false, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
-            next!(compound, LookupArgs<'_>);
+            next_result!(compound, PutfhArgs<'_>);
+            next_result!(compound, LookupArgs<'_>);
             found(compound)
         })
     }
@@ -135,7 +136,7 @@ impl Nfs4Client {
             compound.op(&putfh(object)).op(&getattr(FATTR3));
         };
         self.compound(false, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
+            next_result!(compound, PutfhArgs<'_>);
             fattr(compound)
         })
     }
@@ -150,7 +151,7 @@ impl Nfs4Client {
             });
         };
         self.compound(true, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
+            next_result!(compound, PutfhArgs<'_>);
             let result = compound.read::<SetattrArgs<'_>>()?;
             Ok(match result.status {
                 Nfsstat4::Ok => Ok(()),
@@ -165,7 +166,7 @@ impl Nfs4Client {
             compound.op(&putfh(object)).op(&AccessArgs { access });
         };
         self.compound(false, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
+            next_result!(compound, PutfhArgs<'_>);
             compound.read::<AccessArgs>()
         })
     }
@@ -178,8 +179,8 @@ impl Nfs4Client {
         };
         let file = *file;
         self.compound(true, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
-            let stateid = next!(compound, OpenArgs<'_>).stateid;
+            next_result!(compound, PutfhArgs<'_>);
+            let stateid = next_result!(compound, OpenArgs<'_>).stateid;
             Ok(Ok(Opened { stateid, file }))
         })
     }
@@ -193,9 +194,9 @@ impl Nfs4Client {
             compound.op(&putfh(dir)).op(&args).op(&GetfhArgs {});
         };
         let opened = self.compound(true, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
-            let stateid = next!(compound, OpenArgs<'_>).stateid;
-            let file = next!(compound, GetfhArgs).object.to_fh();
+            next_result!(compound, PutfhArgs<'_>);
+            let stateid = next_result!(compound, OpenArgs<'_>).stateid;
+            let file = next_result!(compound, GetfhArgs).object.to_fh();
             Ok(Ok(Opened { stateid, file }))
         })?;
         let opened = match opened {
@@ -217,8 +218,8 @@ impl Nfs4Client {
             });
         };
         let closed = self.compound(true, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
-            next!(compound, CloseArgs);
+            next_result!(compound, PutfhArgs<'_>);
+            next_result!(compound, CloseArgs);
             Ok(Ok(()))
         })?;
         if let Err(status) = closed {
@@ -256,8 +257,8 @@ impl Nfs4Client {
                 });
             };
             nfs.compound(false, write, |compound| {
-                next!(compound, PutfhArgs<'_>);
-                let ok = next!(compound, ReadArgs);
+                next_result!(compound, PutfhArgs<'_>);
+                let ok = next_result!(compound, ReadArgs);
                 Ok(Ok(ReadData {
                     file_attributes: None,
                     count: ok.data.len() as u32,
@@ -283,8 +284,8 @@ impl Nfs4Client {
                 });
             };
             nfs.compound(true, write, |compound| {
-                next!(compound, PutfhArgs<'_>);
-                let ok = next!(compound, WriteArgs<'_>);
+                next_result!(compound, PutfhArgs<'_>);
+                let ok = next_result!(compound, WriteArgs<'_>);
                 Ok(Ok(ok.count))
             })
         })
@@ -302,9 +303,9 @@ impl Nfs4Client {
             compound.op(&GetfhArgs {});
         };
         self.compound(true, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
-            next!(compound, CreateArgs<'_>);
-            let object = Some(next!(compound, GetfhArgs).object.to_fh());
+            next_result!(compound, PutfhArgs<'_>);
+            next_result!(compound, CreateArgs<'_>);
+            let object = Some(next_result!(compound, GetfhArgs).object.to_fh());
             Ok(Ok(MadeObject { object }))
         })
     }
@@ -329,9 +330,9 @@ impl Nfs4Client {
                 .op(&RemoveArgs { target: name });
         };
         self.compound(true, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
-            next!(compound, SavefhArgs);
-            next!(compound, LookupArgs<'_>);
+            next_result!(compound, PutfhArgs<'_>);
+            next_result!(compound, SavefhArgs);
+            next_result!(compound, LookupArgs<'_>);
             let compared = match kind {
                 Removal::File => compound.read::<NverifyArgs<'_>>()?,
                 Removal::Dir => compound.read::<VerifyArgs<'_>>()?,
@@ -342,8 +343,8 @@ impl Nfs4Client {
                 Err(Nfsstat4::NotSame) => return Ok(Err(Nfsstat4::Notdir)),
                 Err(status) => return Ok(Err(status)),
             }
-            next!(compound, RestorefhArgs);
-            next!(compound, RemoveArgs<'_>);
+            next_result!(compound, RestorefhArgs);
+            next_result!(compound, RemoveArgs<'_>);
             Ok(Ok(()))
         })
     }
@@ -358,10 +359,10 @@ impl Nfs4Client {
             });
         };
         self.compound(true, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
-            next!(compound, SavefhArgs);
-            next!(compound, PutfhArgs<'_>);
-            next!(compound, RenameArgs<'_>);
+            next_result!(compound, PutfhArgs<'_>);
+            next_result!(compound, SavefhArgs);
+            next_result!(compound, PutfhArgs<'_>);
+            next_result!(compound, RenameArgs<'_>);
             Ok(Ok(()))
         })
     }
@@ -385,7 +386,7 @@ impl Nfs4Client {
             });
         };
         self.compound(false, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
+            next_result!(compound, PutfhArgs<'_>);
             let ok = match compound.read::<ReaddirArgs>()? {
                 Ok(ok) => ok,
                 Err(Nfsstat4::NotSame) => return Ok(Err(Nfsstat4::BadCookie)),
@@ -418,9 +419,13 @@ impl Nfs4Client {
                 .op(&getattr(FACTS));
         };
         self.compound(false, write, |compound| {
-            next!(compound, PutfhArgs<'_>);
-            let of_object = next!(compound, GetattrArgs).obj_attributes.attributes()?;
-            let of_system = next!(compound, GetattrArgs).obj_attributes.attributes()?;
+            next_result!(compound, PutfhArgs<'_>);
+            let of_object = next_result!(compound, GetattrArgs)
+                .obj_attributes
+                .attributes()?;
+            let of_system = next_result!(compound, GetattrArgs)
+                .obj_attributes
+                .attributes()?;
             let obj_attributes = translate::fattr(&of_object);
             let (read_max, write_max) = (fore.read_bytes_max(), fore.write_bytes_max());
             let pathconf = translate::pathconf(&of_system);

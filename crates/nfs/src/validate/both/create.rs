@@ -3,7 +3,6 @@
 use super::ops::{Asked, Common};
 use crate::validate::bench::Bench;
 use filermark_driver_kit::checks::{Outcome, Stop};
-use filermark_onc::nfs3::Fh;
 
 pub(in crate::validate) fn create_notdir<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
     let file = b.file(b"file")?;
@@ -17,7 +16,7 @@ pub(in crate::validate) fn create_notdir<V: Common>(b: &mut Bench<'_, V>) -> Out
 fn in_removed<V: Common, O>(
     b: &mut Bench<'_, V>,
     what: &str,
-    call: impl Fn(&mut V::Client, &Fh) -> Asked<V, O>,
+    call: impl Fn(&mut V::Client, &V::Handle) -> Asked<V, O>,
 ) -> Outcome {
     let gone = b.removed_dir()?;
     match b.either(what, |nfs| call(nfs, &gone))? {

@@ -3,10 +3,10 @@
 use super::ops::Common;
 use crate::validate::bench::Bench;
 use filermark_driver_kit::checks::{Outcome, Stop};
-use filermark_onc::nfs3::{Fh, fsf};
+use filermark_onc::nfs3::fsf;
 
 /// A file with the two names "one" and "two".
-pub(in crate::validate) fn linked<V: Common>(b: &mut Bench<'_, V>) -> Result<Fh, Stop> {
+pub(in crate::validate) fn linked<V: Common>(b: &mut Bench<'_, V>) -> Result<V::Handle, Stop> {
     let dir = b.dir;
     let file = b.file_with(b"one", b"content")?;
     let is_promised = b.target.fsinfo.properties & fsf::LINK != 0;

@@ -4,7 +4,6 @@ use super::ops::Common;
 use crate::validate::bench::Bench;
 use crate::validate::text::shown;
 use filermark_driver_kit::checks::Outcome;
-use filermark_onc::nfs3::Fh;
 
 pub(in crate::validate) fn noent<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
     let dir = b.dir;
@@ -21,7 +20,12 @@ pub(in crate::validate) fn notdir<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
 
 /// Neither RFC requires these two names: a server may refuse them, but must not return a
 /// different directory.
-fn alias<V: Common>(b: &mut Bench<'_, V>, dir: &Fh, name: &[u8], wanted: &Fh) -> Outcome {
+fn alias<V: Common>(
+    b: &mut Bench<'_, V>,
+    dir: &V::Handle,
+    name: &[u8],
+    wanted: &V::Handle,
+) -> Outcome {
     let what = format!("LOOKUP of {}", shown(name));
     match b.either(&what, |nfs| V::lookup(nfs, dir, name))? {
         Ok(found) => {
@@ -56,7 +60,7 @@ pub(in crate::validate) fn stale<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
 /// The text of a link must be this.
 pub(in crate::validate) fn same_text<V: Common>(
     b: &mut Bench<'_, V>,
-    link: &Fh,
+    link: &V::Handle,
     text: &[u8],
 ) -> Outcome {
     let got = b.done("READLINK", |nfs| V::readlink(nfs, link))?;

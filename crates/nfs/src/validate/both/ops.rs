@@ -5,7 +5,6 @@ use crate::target::Target;
 use crate::validate::bench::{Answer, Bench, Refused, Version};
 use crate::validate::text::{is_dot, shown};
 use filermark_driver_kit::checks::{Outcome, Stop, same_bytes};
-use filermark_onc::nfs3::Fh;
 use std::fmt::Debug;
 
 /// The answer of a procedure, with only the version's status if it fails.
@@ -77,45 +76,68 @@ pub(in crate::validate) trait Common: Version {
     /// Size of the answers to READDIR in which whole directories are listed, in bytes.
     fn list_bytes(target: &Target) -> u32;
     /// GETATTR.
-    fn getattr(nfs: &mut Self::Client, object: &Fh) -> Asked<Self, Self::Attributes>;
+    fn getattr(nfs: &mut Self::Client, object: &Self::Handle) -> Asked<Self, Self::Attributes>;
     /// LOOKUP.
-    fn lookup(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, Fh>;
+    fn lookup(nfs: &mut Self::Client, dir: &Self::Handle, name: &[u8])
+    -> Asked<Self, Self::Handle>;
     /// CREATE of a name that must be new, mode 644. Returns the handle if the answer has it.
-    fn create(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>>;
+    fn create(
+        nfs: &mut Self::Client,
+        dir: &Self::Handle,
+        name: &[u8],
+    ) -> Asked<Self, Option<Self::Handle>>;
     /// MKDIR, mode 755. Returns the handle if the answer has it.
-    fn mkdir(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>>;
+    fn mkdir(
+        nfs: &mut Self::Client,
+        dir: &Self::Handle,
+        name: &[u8],
+    ) -> Asked<Self, Option<Self::Handle>>;
     /// REMOVE.
-    fn remove(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, ()>;
+    fn remove(nfs: &mut Self::Client, dir: &Self::Handle, name: &[u8]) -> Asked<Self, ()>;
     /// RMDIR.
-    fn rmdir(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, ()>;
+    fn rmdir(nfs: &mut Self::Client, dir: &Self::Handle, name: &[u8]) -> Asked<Self, ()>;
     /// RENAME.
-    fn rename(nfs: &mut Self::Client, from: (&Fh, &[u8]), to: (&Fh, &[u8])) -> Asked<Self, ()>;
+    fn rename(
+        nfs: &mut Self::Client,
+        from: (&Self::Handle, &[u8]),
+        to: (&Self::Handle, &[u8]),
+    ) -> Asked<Self, ()>;
     /// LINK.
-    fn link(nfs: &mut Self::Client, file: &Fh, dir: &Fh, name: &[u8]) -> Asked<Self, ()>;
+    fn link(
+        nfs: &mut Self::Client,
+        file: &Self::Handle,
+        dir: &Self::Handle,
+        name: &[u8],
+    ) -> Asked<Self, ()>;
 
     /// SYMLINK. Returns the handle if the answer has it.
     fn symlink(
         nfs: &mut Self::Client,
-        dir: &Fh,
+        dir: &Self::Handle,
         name: &[u8],
         text: &[u8],
-    ) -> Asked<Self, Option<Fh>>;
+    ) -> Asked<Self, Option<Self::Handle>>;
     /// READLINK.
-    fn readlink(nfs: &mut Self::Client, link: &Fh) -> Asked<Self, Vec<u8>>;
+    fn readlink(nfs: &mut Self::Client, link: &Self::Handle) -> Asked<Self, Vec<u8>>;
     /// READDIR with an answer of `count` bytes at most.
     fn readdir(
         nfs: &mut Self::Client,
-        dir: &Fh,
+        dir: &Self::Handle,
         from: Self::Position,
         count: u32,
     ) -> Asked<Self, ListingPart<Self::Position>>;
 
     /// Writes all of `data`, in as many calls as necessary.
-    fn put(b: &mut Bench<'_, Self>, file: &Fh, offset: Self::Offset, data: &[u8]) -> Outcome;
+    fn put(
+        b: &mut Bench<'_, Self>,
+        file: &Self::Handle,
+        offset: Self::Offset,
+        data: &[u8],
+    ) -> Outcome;
     /// Reads `count` bytes, in as many calls as necessary; fewer only at the end of the file.
     fn get(
         b: &mut Bench<'_, Self>,
-        file: &Fh,
+        file: &Self::Handle,
         offset: Self::Offset,
         count: u32,
     ) -> Result<Vec<u8>, Stop>;
@@ -143,70 +165,93 @@ impl<V: Common> Bench<'_, V> {
     }
 
     /// Attributes by GETATTR.
-    pub(in crate::validate) fn attributes(&mut self, object: &Fh) -> Result<V::Attributes, Stop> {
+    pub(in crate::validate) fn attributes(
+        &mut self,
+        object: &V::Handle,
+    ) -> Result<V::Attributes, Stop> {
         self.done("GETATTR", |nfs| V::getattr(nfs, object))
     }
 
     /// The attributes that shared checks compare, by GETATTR.
-    pub(in crate::validate) fn facts(&mut self, object: &Fh) -> Result<Facts, Stop> {
+    pub(in crate::validate) fn facts(&mut self, object: &V::Handle) -> Result<Facts, Stop> {
         Ok(V::facts(&self.attributes(object)?))
     }
 
     /// The handle of a name, by LOOKUP.
-    pub(in crate::validate) fn find(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+    pub(in crate::validate) fn find(
+        &mut self,
+        dir: &V::Handle,
+        name: &[u8],
+    ) -> Result<V::Handle, Stop> {
         let what = format!("LOOKUP of {}", shown(name));
         self.done(&what, |nfs| V::lookup(nfs, dir, name))
     }
 
     /// LOOKUP of the name must fail: it does not exist.
-    pub(in crate::validate) fn absent(&mut self, dir: &Fh, name: &[u8]) -> Outcome {
+    pub(in crate::validate) fn absent(&mut self, dir: &V::Handle, name: &[u8]) -> Outcome {
         let what = format!("LOOKUP of {}", shown(name));
         self.refused(&what, &[V::NOENT], |nfs| V::lookup(nfs, dir, name))
             .map(drop)
     }
 
     /// A new empty file in the check's directory, mode 644.
-    pub(in crate::validate) fn file(&mut self, name: &[u8]) -> Result<Fh, Stop> {
+    pub(in crate::validate) fn file(&mut self, name: &[u8]) -> Result<V::Handle, Stop> {
         let dir = self.dir;
         self.file_in(&dir, name)
     }
 
     /// A new empty file, mode 644.
-    pub(in crate::validate) fn file_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+    pub(in crate::validate) fn file_in(
+        &mut self,
+        dir: &V::Handle,
+        name: &[u8],
+    ) -> Result<V::Handle, Stop> {
         let what = format!("CREATE of {}", shown(name));
         let made = self.done(&what, |nfs| V::create(nfs, dir, name))?;
         self.handle_of(made, dir, name)
     }
 
     /// A new file in the check's directory with these contents.
-    pub(in crate::validate) fn file_with(&mut self, name: &[u8], data: &[u8]) -> Result<Fh, Stop> {
+    pub(in crate::validate) fn file_with(
+        &mut self,
+        name: &[u8],
+        data: &[u8],
+    ) -> Result<V::Handle, Stop> {
         let file = self.file(name)?;
         self.put(&file, V::Offset::from(0), data)?;
         Ok(file)
     }
 
     /// A new directory in the check's directory, mode 755.
-    pub(in crate::validate) fn mkdir(&mut self, name: &[u8]) -> Result<Fh, Stop> {
+    pub(in crate::validate) fn mkdir(&mut self, name: &[u8]) -> Result<V::Handle, Stop> {
         let dir = self.dir;
         self.mkdir_in(&dir, name)
     }
 
     /// A new directory, mode 755.
-    pub(in crate::validate) fn mkdir_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+    pub(in crate::validate) fn mkdir_in(
+        &mut self,
+        dir: &V::Handle,
+        name: &[u8],
+    ) -> Result<V::Handle, Stop> {
         let what = format!("MKDIR of {}", shown(name));
         let made = self.done(&what, |nfs| V::mkdir(nfs, dir, name))?;
         self.handle_of(made, dir, name)
     }
 
     /// A new symbolic link in the check's directory.
-    pub(in crate::validate) fn symlink(&mut self, name: &[u8], text: &[u8]) -> Result<Fh, Stop> {
+    pub(in crate::validate) fn symlink(
+        &mut self,
+        name: &[u8],
+        text: &[u8],
+    ) -> Result<V::Handle, Stop> {
         let dir = self.dir;
         let made = self.done_if_supported("SYMLINK", |nfs| V::symlink(nfs, &dir, name, text))?;
         self.handle_of(made, &dir, name)
     }
 
     /// The handle of a file that was removed again.
-    pub(in crate::validate) fn removed_file(&mut self) -> Result<Fh, Stop> {
+    pub(in crate::validate) fn removed_file(&mut self) -> Result<V::Handle, Stop> {
         let dir = self.dir;
         let file = self.file(b"gone")?;
         self.done("REMOVE", |nfs| V::remove(nfs, &dir, b"gone"))?;
@@ -214,7 +259,7 @@ impl<V: Common> Bench<'_, V> {
     }
 
     /// The handle of a directory that was removed again.
-    pub(in crate::validate) fn removed_dir(&mut self) -> Result<Fh, Stop> {
+    pub(in crate::validate) fn removed_dir(&mut self) -> Result<V::Handle, Stop> {
         let dir = self.dir;
         let gone = self.mkdir(b"gone")?;
         self.done("RMDIR", |nfs| V::rmdir(nfs, &dir, b"gone"))?;
@@ -222,7 +267,7 @@ impl<V: Common> Bench<'_, V> {
     }
 
     /// All entries of a directory except "." and "..".
-    pub(in crate::validate) fn list(&mut self, dir: &Fh) -> Result<Entries<V>, Stop> {
+    pub(in crate::validate) fn list(&mut self, dir: &V::Handle) -> Result<Entries<V>, Stop> {
         let count = V::list_bytes(self.target);
         let mut all = Vec::new();
         let mut from = V::START;
@@ -243,10 +288,10 @@ impl<V: Common> Bench<'_, V> {
     /// The handle of a new object: from the answer, or by LOOKUP.
     pub(in crate::validate) fn handle_of(
         &mut self,
-        given: Option<Fh>,
-        dir: &Fh,
+        given: Option<V::Handle>,
+        dir: &V::Handle,
         name: &[u8],
-    ) -> Result<Fh, Stop> {
+    ) -> Result<V::Handle, Stop> {
         match given {
             Some(handle) => Ok(handle),
             None => self.find(dir, name),
@@ -256,7 +301,7 @@ impl<V: Common> Bench<'_, V> {
     /// Writes all of `data`, in as many calls as necessary.
     pub(in crate::validate) fn put(
         &mut self,
-        file: &Fh,
+        file: &V::Handle,
         offset: V::Offset,
         data: &[u8],
     ) -> Outcome {
@@ -266,7 +311,7 @@ impl<V: Common> Bench<'_, V> {
     /// Reads `count` bytes; fewer only at the end of the file.
     pub(in crate::validate) fn get(
         &mut self,
-        file: &Fh,
+        file: &V::Handle,
         offset: V::Offset,
         count: u32,
     ) -> Result<Vec<u8>, Stop> {
@@ -276,7 +321,7 @@ impl<V: Common> Bench<'_, V> {
     /// The bytes at `offset` must be these.
     pub(in crate::validate) fn contains(
         &mut self,
-        file: &Fh,
+        file: &V::Handle,
         offset: V::Offset,
         wanted: &[u8],
     ) -> Outcome {
@@ -285,7 +330,7 @@ impl<V: Common> Bench<'_, V> {
     }
 
     /// The first bytes of a file must be these.
-    pub(in crate::validate) fn begins_with(&mut self, file: &Fh, wanted: &[u8]) -> Outcome {
+    pub(in crate::validate) fn begins_with(&mut self, file: &V::Handle, wanted: &[u8]) -> Outcome {
         self.contains(file, V::Offset::from(0), wanted)
     }
 }

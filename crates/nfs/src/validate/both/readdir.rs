@@ -5,7 +5,6 @@ use crate::validate::bench::Bench;
 use crate::validate::listing::{self, name};
 use crate::validate::text::{is_dot, shown};
 use filermark_driver_kit::checks::{Outcome, Stop};
-use filermark_onc::nfs3::Fh;
 
 /// Size of an answer that holds a small directory, in bytes.
 const LARGE: u32 = 8192;
@@ -29,7 +28,7 @@ pub(in crate::validate) fn each_once<P>(
 /// All entries in answers of `count` bytes, and the number of answers.
 pub(in crate::validate) fn in_parts<V: Common>(
     b: &mut Bench<'_, V>,
-    dir: &Fh,
+    dir: &V::Handle,
     count: u32,
 ) -> Result<(Entries<V>, usize), Stop> {
     let mut all = Vec::new();

@@ -6,7 +6,7 @@ use crate::validate::bench::Bench;
 use crate::validate::text::no_answer;
 use crate::validate::wire::{UNKNOWN_PROGRAM, needs_tcp, own_connection, refused_by_rpc};
 use filermark_driver_kit::checks::{Outcome, Stop};
-use filermark_onc::nfs3::{Fh, Procedure};
+use filermark_onc::nfs3::Procedure;
 
 pub(in crate::validate) fn null<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
     V::null(&mut b.nfs).map_err(|error| no_answer("NULL", &error))
@@ -49,7 +49,9 @@ pub(in crate::validate) fn fragments<V: Common>(b: &mut Bench<'_, V>, args: &[u8
 }
 
 /// A handle on a new connection; returns it.
-pub(in crate::validate) fn new_connection<V: Common>(b: &mut Bench<'_, V>) -> Result<Fh, Stop> {
+pub(in crate::validate) fn new_connection<V: Common>(
+    b: &mut Bench<'_, V>,
+) -> Result<V::Handle, Stop> {
     let file = b.file(b"file")?;
     let before = b.facts(&file)?;
     V::rpc(&mut b.nfs).disconnect();

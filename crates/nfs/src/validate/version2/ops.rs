@@ -1,6 +1,6 @@
 //! The calls that the checks of version 2 share.
 
-use crate::client::{ClientError, Entry2, Nfs2Client, RpcClient};
+use crate::client::{AnyFh, ClientError, Entry2, Nfs2Client, RpcClient, narrow};
 use crate::target::{Target, credential, nfs_options};
 use crate::validate::bench::{self, Of, Refused, Version};
 use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
@@ -38,6 +38,7 @@ pub(super) const fn about_mount(procedure: mount::Procedure) -> About {
 
 impl Version for V2 {
     type Client = Nfs2Client;
+    type Handle = Fh;
     type Procedure = About;
     type Status = Nfsstat;
     const NAME: &'static str = "NFSv2";
@@ -46,6 +47,10 @@ impl Version for V2 {
 
     fn is_gone(status: Nfsstat) -> bool {
         status == Nfsstat::Stale
+    }
+
+    fn handle(handle: &AnyFh) -> Fh {
+        narrow(handle)
     }
 
     fn client(target: &Target, plan: &NfsPlan) -> Nfs2Client {

@@ -1,6 +1,6 @@
 //! The calls that the checks of version 3 share.
 
-use crate::client::{ClientError, DirEntry, Nfs3Client, Reply, RpcClient};
+use crate::client::{AnyFh, ClientError, DirEntry, Nfs3Client, Reply, RpcClient, narrow};
 use crate::target::Target;
 use crate::validate::bench::{self, Of, Refused, Version};
 use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
@@ -19,6 +19,7 @@ pub(super) type Check = checks::Check<Of<V3>>;
 
 impl Version for V3 {
     type Client = Nfs3Client;
+    type Handle = Fh;
     type Procedure = Procedure;
     type Status = Nfsstat3;
     const NAME: &'static str = "NFSv3";
@@ -27,6 +28,10 @@ impl Version for V3 {
 
     fn is_gone(status: Nfsstat3) -> bool {
         matches!(status, Nfsstat3::Stale | Nfsstat3::Badhandle)
+    }
+
+    fn handle(handle: &AnyFh) -> Fh {
+        narrow(handle)
     }
 
     fn client(target: &Target, plan: &NfsPlan) -> Nfs3Client {

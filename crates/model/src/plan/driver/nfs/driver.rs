@@ -50,7 +50,7 @@ impl DriverSettings for NfsPlan {
         let (commit, validates) = match self.version {
             NfsVersion::V2 => (None, Some("NFSv2")),
             NfsVersion::V3 => (Some(self.commit), Some("NFSv3")),
-            NfsVersion::V41 => (Some(self.commit), None),
+            NfsVersion::V41 => (Some(self.commit), Some("NFSv4.1")),
         };
         let resend_after = match self.transport {
             Transport::Tcp => None,

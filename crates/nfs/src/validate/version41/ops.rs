@@ -1,0 +1,320 @@
+//! The calls that the checks of version 4.1 share.
+
+use super::client::Client;
+use crate::client::{AnyFh, ClientError, DirEntry, Removal, Reply4, RpcClient};
+use crate::target::Target;
+use crate::validate::bench::{self, Of, Refused, Version};
+use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
+use crate::validate::text::no_answer;
+pub(super) use filermark_driver_kit::checks::Outcome;
+use filermark_driver_kit::checks::{self, Stop};
+use filermark_model::plan::NfsPlan;
+use filermark_onc::nfs3::{Fattr3, Ftype3, Sattr3};
+use filermark_onc::nfs4::*;
+
+/// NFSv4.1.
+pub(in crate::validate) struct V41;
+
+/// The bench of its checks.
+pub(super) type Bench<'a> = bench::Bench<'a, V41>;
+/// One of its checks.
+pub(super) type Check = checks::Check<Of<V41>>;
+
+/// What a check is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::validate) enum Subject {
+    /// The procedure NULL.
+    Null,
+    /// The procedure COMPOUND.
+    Compound,
+    /// An operation.
+    Op(Operation),
+}
+
+/// The section of RFC 8881 that specifies an operation. The sections have the order of the
+/// operations' numbers, without those that minor version 1 no longer has.
+fn section_number(operation: Operation) -> u32 {
+    let number = operation.to_u32();
+    let removed = [20, 30, 35, 36, 39];
+    let before = removed.iter().filter(|gone| **gone < number).count() as u32;
+    match operation {
+        Operation::Illegal => 52,
+        _ => number.saturating_sub(2 + before),
+    }
+}
+
+impl Version for V41 {
+    type Client = Client;
+    type Handle = Fh4;
+    type Procedure = Subject;
+    type Status = Nfsstat4;
+    const NAME: &'static str = "NFSv4.1";
+    const OK: Nfsstat4 = Nfsstat4::Ok;
+    const STALE: Nfsstat4 = Nfsstat4::Stale;
+
+    fn is_gone(status: Nfsstat4) -> bool {
+        matches!(status, Nfsstat4::Stale | Nfsstat4::Badhandle)
+    }
+
+    fn handle(handle: &AnyFh) -> Fh4 {
+        *handle
+    }
+
+    fn client(target: &Target, plan: &NfsPlan) -> Client {
+        Client::new(target, plan)
+    }
+
+    fn leave(client: &mut Client) {
+        client.end();
+    }
+
+    fn null(client: &mut Client) -> Result<(), ClientError> {
+        client.null()
+    }
+
+    fn name_of(subject: Subject) -> &'static str {
+        match subject {
+            Subject::Null => "NULL",
+            Subject::Compound => "COMPOUND",
+            Subject::Op(operation) => operation.name(),
+        }
+    }
+
+    fn section_of(subject: Subject) -> String {
+        match subject {
+            Subject::Null => "RFC 8881 section 16.1".to_owned(),
+            Subject::Compound => "RFC 8881 section 16.2".to_owned(),
+            Subject::Op(operation) => format!("RFC 8881 section 18.{}", section_number(operation)),
+        }
+    }
+}
+
+impl Refused for Nfsstat4 {
+    type Status = Self;
+
+    fn status(&self) -> Self {
+        *self
+    }
+
+    fn is_for_later(&self) -> bool {
+        *self == Self::Delay
+    }
+}
+
+fn only<O, P>(reply: Reply4<O>, part: impl FnOnce(O) -> P) -> Asked<V41, P> {
+    reply.map(|answer| answer.map(part))
+}
+
+impl Common for V41 {
+    type Attributes = Fattr3;
+    type Kind = Ftype3;
+    type Offset = u64;
+    type Position = (u64, Verf);
+    const START: (u64, Verf) = (0, [0; 8]);
+    const REG: Ftype3 = Ftype3::Reg;
+    const DIR: Ftype3 = Ftype3::Dir;
+    const NOENT: Nfsstat4 = Nfsstat4::Noent;
+    const EXIST: Nfsstat4 = Nfsstat4::Exist;
+    const NOTDIR: Nfsstat4 = Nfsstat4::Notdir;
+    const ISDIR: Nfsstat4 = Nfsstat4::Isdir;
+    const NOTSUPP: Option<Nfsstat4> = Some(Nfsstat4::Notsupp);
+
+    fn facts(attributes: &Fattr3) -> Facts {
+        Facts {
+            fsid: attributes.fsid,
+            fileid: attributes.fileid,
+            size: attributes.size,
+            nlink: attributes.nlink,
+            mode: attributes.mode,
+            uid: attributes.uid,
+        }
+    }
+
+    fn kind(attributes: &Fattr3) -> Ftype3 {
+        attributes.ftype
+    }
+
+    fn rpc(client: &mut Client) -> &mut RpcClient {
+        client.nfs.rpc()
+    }
+
+    fn list_bytes(target: &Target) -> u32 {
+        target.dir_bytes()
+    }
+
+    fn getattr(client: &mut Client, object: &Fh4) -> Asked<Self, Fattr3> {
+        client.nfs.getattr(object)
+    }
+
+    fn lookup(client: &mut Client, dir: &Fh4, name: &[u8]) -> Asked<Self, Fh4> {
+        only(client.nfs.lookup(dir, name), |found| found.object)
+    }
+
+    fn create(client: &mut Client, dir: &Fh4, name: &[u8]) -> Asked<Self, Option<Fh4>> {
+        client.create(dir, name)
+    }
+
+    fn mkdir(client: &mut Client, dir: &Fh4, name: &[u8]) -> Asked<Self, Option<Fh4>> {
+        let mode = Sattr3::mode(0o755);
+        only(client.nfs.mkdir(dir, name, &mode), |made| made.object)
+    }
+
+    fn remove(client: &mut Client, dir: &Fh4, name: &[u8]) -> Asked<Self, ()> {
+        only(client.remove(dir, name), drop)
+    }
+
+    fn rmdir(client: &mut Client, dir: &Fh4, name: &[u8]) -> Asked<Self, ()> {
+        client.nfs.remove(Removal::Dir, dir, name)
+    }
+
+    fn rename(client: &mut Client, from: (&Fh4, &[u8]), to: (&Fh4, &[u8])) -> Asked<Self, ()> {
+        client.nfs.rename(from, to)
+    }
+
+    fn link(client: &mut Client, file: &Fh4, dir: &Fh4, name: &[u8]) -> Asked<Self, ()> {
+        client.link(file, dir, name)
+    }
+
+    fn symlink(
+        client: &mut Client,
+        dir: &Fh4,
+        name: &[u8],
+        text: &[u8],
+    ) -> Asked<Self, Option<Fh4>> {
+        client
+            .make(dir, name, Createtype4::Lnk(text))
+            .map(|answer| answer.map(Some))
+    }
+
+    fn readlink(client: &mut Client, link: &Fh4) -> Asked<Self, Vec<u8>> {
+        client.on(link, &ReadlinkArgs {}, |res| res.map(|ok| ok.link.to_vec()))
+    }
+
+    fn readdir(
+        client: &mut Client,
+        dir: &Fh4,
+        from: (u64, Verf),
+        count: u32,
+    ) -> Asked<Self, ListingPart<(u64, Verf)>> {
+        only(client.nfs.readdir(dir, from, count), |part| {
+            let verf = part.cookieverf;
+            let listed = |entry: DirEntry| ListedEntry {
+                name: entry.name,
+                fileid: entry.fileid,
+                next: (entry.cookie, verf),
+            };
+            ListingPart {
+                entries: part.entries.into_iter().map(listed).collect(),
+                eof: part.eof,
+            }
+        })
+    }
+
+    fn put(b: &mut Bench<'_>, file: &Fh4, offset: u64, data: &[u8]) -> Outcome {
+        let (mut offset, mut rest) = (offset, data);
+        while !rest.is_empty() {
+            let what = format!("WRITE of {} bytes at {offset}", rest.len());
+            let count = b.done(&what, |client| client.nfs.write(file, offset, rest))?;
+            if count == 0 || count as usize > rest.len() {
+                return Err(Stop::fail(
+                    format!("{what}: 1 to {} bytes", rest.len()),
+                    count,
+                ));
+            }
+            offset += u64::from(count);
+            rest = rest.get(count as usize..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn get(b: &mut Bench<'_>, file: &Fh4, offset: u64, count: u32) -> Result<Vec<u8>, Stop> {
+        let mut all = Vec::new();
+        while all.len() < count as usize {
+            let (at, left) = (offset + all.len() as u64, count - all.len() as u32);
+            let what = format!("READ of {left} bytes at {at}");
+            let read = b.done(&what, |client| client.nfs.read(file, at, left))?;
+            if read.data.len() > left as usize {
+                return Err(Stop::fail(format!("{what}: no more"), read.data.len()));
+            }
+            let is_last = read.eof || read.data.is_empty();
+            all.extend(read.data);
+            if is_last {
+                break;
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The section on what a stateid is compared with.
+pub(super) const STATEID: &str = "RFC 8881 section 8.2.4";
+
+impl Bench<'_> {
+    /// Another client of the server, with a client ID and a session of its own.
+    pub(super) fn another(&self) -> Client {
+        Client::new(self.target, self.plan)
+    }
+
+    /// The attributes of an object that are in `wanted`, as far as the server supports them.
+    pub(super) fn get_attributes<T>(
+        &mut self,
+        object: &Fh4,
+        wanted: &[Attribute],
+        take: impl Fn(&Attributes<'_>) -> Option<T>,
+    ) -> Result<T, Stop> {
+        let names: Vec<&str> = wanted.iter().map(|attribute| attribute.name()).collect();
+        let names = names.join(" and ");
+        let what = format!("GETATTR of {names}");
+        let request = Bitmap4::of(wanted);
+        let got = self.done(&what, |client| client.getattr(object, request, &take))?;
+        got.ok_or_else(|| Stop::skip(format!("the server does not support {names}")))
+    }
+
+    /// The attribute `change`.
+    pub(super) fn change(&mut self, object: &Fh4) -> Result<u64, Stop> {
+        self.get_attributes(object, &[Attribute::Change], |a| a.change)
+    }
+
+    /// The answer of a client that is not the bench's own.
+    pub(super) fn answer<T>(
+        &self,
+        what: &str,
+        reply: Reply4<T>,
+    ) -> Result<Result<T, Nfsstat4>, Stop> {
+        reply.map_err(|error| no_answer(what, &error))
+    }
+
+    /// The results of a call by another client that must succeed.
+    pub(super) fn succeeds<T>(&self, what: &str, reply: Reply4<T>) -> Result<T, Stop> {
+        self.answer(what, reply)?
+            .map_err(|status| Stop::fail(format!("{what}: {}", Nfsstat4::Ok), status))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the table of contents of RFC 8881, chapter 18.
+    #[test]
+    fn sections_are_those_of_the_rfc() {
+        for (operation, number) in [
+            (Operation::Access, 1),
+            (Operation::Open, 16),
+            (Operation::OpenDowngrade, 18),
+            (Operation::Rename, 26),
+            (Operation::Restorefh, 27),
+            (Operation::Setattr, 30),
+            (Operation::Verify, 31),
+            (Operation::Write, 32),
+            (Operation::BackchannelCtl, 33),
+            (Operation::ExchangeId, 35),
+            (Operation::Sequence, 46),
+            (Operation::DestroyClientid, 50),
+            (Operation::ReclaimComplete, 51),
+            (Operation::Illegal, 52),
+        ] {
+            assert_eq!(section_number(operation), number, "{operation:?}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The checks against a scripted server: one that accepts everything is found out, and the right
+//! answers are accepted.
+
+#[path = "../../../tests/it/fake4.rs"]
+#[allow(dead_code, reason = "the tests of the client use the rest")]
+mod fake4;
+
+use super::TABLES;
+use super::ops::Bench;
+use crate::target::Target;
+use crate::validate::bench::Bench as AnyBench;
+use fake4::{Answer, Shared, State, start};
+use filermark_driver_kit::checks::{Outcome, Stop};
+use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
+use filermark_onc::nfs4::Nfsstat4;
+
+fn plan(port: u16) -> NfsPlan {
+    NfsPlan {
+        version: NfsVersion::V41,
+        nfs_port: Some(port),
+        rpc_timeout_ms: 20_000,
+        connect_timeout_ms: 10_000,
+        jukebox_retries: 0,
+        ..NfsPlan::default()
+    }
+}
+
+fn mount() -> MountPoint {
+    MountPoint {
+        host: "127.0.0.1".to_owned(),
+        path: "/export".to_owned(),
+    }
+}
+
+/// Runs `work` with a bench whose directory is the root of a scripted server.
+fn with_bench<T>(work: impl FnOnce(&mut Bench<'_>, &Shared) -> T) -> T {
+    let (port, state) = start(State::new());
+    let plan = plan(port);
+    let target = Target::resolve(&mount(), &plan).expect("resolved");
+    let mut bench: Bench<'_> = AnyBench::new(&plan, &target, target.root);
+    work(&mut bench, &state)
+}
+
+/// The outcome of a check with these answers to its COMPOUNDs with SEQUENCE, the set-up of its
+/// session not counted.
+fn outcome(id: &str, answers: &[Answer]) -> Outcome {
+    let mut checks = TABLES.iter().copied().flatten();
+    let check = checks.find(|check| check.id == id).expect("a check");
+    with_bench(|bench, state| {
+        let mut script = vec![Answer::Success];
+        script.extend_from_slice(answers);
+        state.lock().expect("state").answers = script.into();
+        check.outcome(bench)
+    })
+}
+
+/// What the server accepts although it must not: none of these checks can pass by accident.
+#[test]
+fn a_server_that_accepts_everything_fails_what_has_to_be_refused() {
+    for id in [
+        "compound.first_failure",
+        "compound.no_filehandle",
+        "exchange_id.flags",
+        "exchange_id.only_op",
+        "exchange_id.update",
+        "exchange_id.roles",
+        "create_session.replay",
+        "create_session.misordered",
+        "create_session.stale",
+        "sequence.misordered",
+        "sequence.badslot",
+        "sequence.badsession",
+        "sequence.missing",
+        "sequence.not_first",
+        "sequence.too_many_ops",
+        "reclaim_complete.twice",
+        "destroy_session.gone",
+        "destroy_session.unknown",
+        "destroy_clientid.session",
+        "destroy_clientid.stale",
+        "putfh.bad_handle",
+        "getattr.write_only",
+        "lookup.noent",
+        "lookup.empty_name",
+        "names.slash",
+        "open.noent",
+        "open.guarded",
+        "open.empty_name",
+        "open.no_access",
+        "share.two_owners",
+        "share.denied",
+        "share.denied_client",
+        "share.deny_too_late",
+        "share.anonymous",
+        "stateid.old",
+        "stateid.later",
+        "stateid.closed",
+        "stateid.invented",
+        "stateid.other_file",
+        "stateid.other_client",
+        "read.eof",
+        "read.dir",
+        "recovery.sessions",
+    ] {
+        let outcome = outcome(id, &[]);
+        assert!(
+            matches!(outcome, Err(Stop::Fail { .. })),
+            "{id}: {outcome:?}"
+        );
+    }
+}
+
+/// The same checks with the right answers, and with another status in their place.
+#[test]
+fn the_right_status_is_accepted_and_no_other() {
+    for (id, times, behind, wanted) in [
+        ("sequence.misordered", 3, false, Nfsstat4::SeqMisordered),
+        ("sequence.badsession", 1, false, Nfsstat4::Badsession),
+        ("compound.first_failure", 1, true, Nfsstat4::Noent),
+        ("lookup.noent", 1, true, Nfsstat4::Noent),
+        ("open.noent", 1, true, Nfsstat4::Noent),
+        ("read.dir", 1, true, Nfsstat4::Isdir),
+    ] {
+        let answer = |status| match behind {
+            true => Answer::Operation(status),
+            false => Answer::Sequence(status),
+        };
+        let right = outcome(id, &vec![answer(wanted); times]);
+        assert_eq!(right, Ok(()), "{id}");
+        let wrong = outcome(id, &vec![answer(Nfsstat4::Serverfault); times]);
+        assert!(matches!(wrong, Err(Stop::Fail { .. })), "{id}: {wrong:?}");
+    }
+}
+
+#[test]
+fn ids_are_unique() {
+    let mut ids: Vec<_> = TABLES
+        .iter()
+        .copied()
+        .flatten()
+        .map(|check| check.id)
+        .collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+}
