@@ -41,11 +41,14 @@ pub struct Sent {
 }
 
 /// Whether an error of a datagram socket means that the peer is unreachable: the port is
-/// closed, the host is down, there is no route.
+/// closed (on Windows that is a reset connection), the host is down, there is no route.
 pub fn is_unreachable(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
+        ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
     )
 }
 

@@ -123,6 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn the_type_of_the_file_system_decides() {
         let none = || None;
         let disk = || Some(block::Device::Counted("/s".into()));

@@ -163,7 +163,8 @@ impl DatagramLink {
     fn judge(&self, source: io::Error) -> Result<bool, ClientError> {
         let address = self.address;
         match source.kind() {
-            ErrorKind::ConnectionRefused => Ok(true),
+            // Windows calls it a reset connection.
+            ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => Ok(true),
             // A packet filter on this host: lost, as on the way.
             ErrorKind::Interrupted | ErrorKind::PermissionDenied => Ok(false),
             _ => Err(ClientError::Broken { address, source }),

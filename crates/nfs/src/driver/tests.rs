@@ -151,7 +151,7 @@ impl Bench {
 
     /// Waits for this many completions.
     fn wait(&mut self, count: usize) -> BTreeMap<u32, Outcome> {
-        let deadline = self.shard.core.state.clock.now() + Nanos::from_secs(20);
+        let deadline = self.shard.core.state.clock.now() + Nanos::from_secs(120);
         let mut done = Vec::new();
         while done.len() < count {
             self.shard.flush();

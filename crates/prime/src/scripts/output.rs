@@ -178,10 +178,12 @@ mod tests {
             copy: None,
         };
         assert_eq!(stream.read_once(), ReadStep::Nothing);
-        end.write_all(&[b'a'; 5000]).expect("written");
+        // More than one read takes, where a pipe holds that: one of Windows holds 4 KiB.
+        let len = if cfg!(windows) { 3000 } else { 5000 };
+        end.write_all(&vec![b'a'; len]).expect("written");
         // The other end stays open: the end of the stream does not come.
         stream.read_available();
-        assert_eq!(kept.lock().expect("kept").len(), 5000);
+        assert_eq!(kept.lock().expect("kept").len(), len);
         drop(end);
         assert_eq!(stream.read_once(), ReadStep::End);
     }

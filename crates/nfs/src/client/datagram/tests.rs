@@ -105,6 +105,10 @@ fn silence_ends_after_all_tries_and_reports_how_many() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "Wine 8 does not report a closed port to a read that waits"
+)]
 fn a_closed_port_is_an_error_at_once_without_retries() {
     let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = free.local_addr().expect("bound");

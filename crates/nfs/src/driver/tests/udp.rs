@@ -264,6 +264,7 @@ fn a_refusal_of_the_second_transmission_shows_that_the_first_was_executed() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Wine 8 reports a closed port late")]
 fn an_unreachable_port_disconnects() {
     let mut bench = bench(good);
     assert_eq!(bench.status(getattr()), Status::Ok);
@@ -276,6 +277,7 @@ fn an_unreachable_port_disconnects() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Wine 8 reports a closed port late")]
 fn a_server_that_comes_back_gets_the_lost_calls_again() {
     let mut bench = bench(good);
     let address = bench
