@@ -57,7 +57,7 @@ pub fn checks(version: NfsVersion) -> Vec<CheckFacts> {
     match version {
         NfsVersion::V2 => facts(version2::TABLES),
         NfsVersion::V3 => facts(version3::TABLES),
-        NfsVersion::V41 => Vec::new(),
+        NfsVersion::V41 | NfsVersion::V42 => Vec::new(),
     }
 }
 
@@ -76,11 +76,11 @@ pub fn validate(
     stop: &StopFlag,
     sink: &mut dyn FnMut(&CheckResult),
 ) -> Result<Report, DriverError> {
-    if plan.version == NfsVersion::V41 {
+    if plan.version.has_sessions() {
         return Err(DriverError {
             place: mount.to_string(),
             step: "validate the protocol".to_owned(),
-            reason: "there are no checks of NFSv4.1 yet".to_owned(),
+            reason: format!("there are no checks of NFSv{} yet", plan.version.name()),
             advice: "set NFS_VERSION=3 or 2 to check that version".to_owned(),
         });
     }
