@@ -61,6 +61,8 @@ impl Variant for Sessions {
     type Call = SessionCall;
     type Conn = SessionConn;
 
+    const HAS_LEASES: bool = true;
+
     fn program_version(_plan: &NfsPlan) -> u32 {
         VERSION
     }

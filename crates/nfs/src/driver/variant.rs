@@ -18,6 +18,9 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     /// Its data of a connection.
     type Conn: Debug + Default;
 
+    /// The server drops the state of clients that do not call.
+    const HAS_LEASES: bool = false;
+
     /// The version of the RPC program.
     fn program_version(plan: &NfsPlan) -> u32;
     /// Why an operation cannot be done in this version; a number of [`super::status`].

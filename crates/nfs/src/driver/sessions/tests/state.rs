@@ -346,6 +346,24 @@ fn answers_calls(minor: MinorVersion, other: MinorVersion) {
 /// A connection without calls sends SEQUENCE alone after a third of the lease, and once.
 #[test]
 fn an_idle_client_renews_its_lease() {
+    renews_its_lease(|bench| {
+        let mut done = Vec::new();
+        let now = bench.shard.core.state.clock.now();
+        bench.shard.poll(now, &mut done).expect("sockets work");
+        assert!(done.is_empty(), "no proc waits for it");
+    });
+}
+
+/// So it does between two phases, without a call of poll.
+#[test]
+fn a_client_renews_its_lease_between_phases() {
+    renews_its_lease(|bench| {
+        let wait = bench.shard.keep_alive().expect("a lease");
+        assert!(wait > Nanos::ZERO);
+    });
+}
+
+fn renews_its_lease(turn: impl Fn(&mut Bench)) {
     let clock = Clock::virtual_at_zero();
     let setup = ShardSetup {
         clock: clock.clone(),
@@ -353,12 +371,6 @@ fn an_idle_client_renews_its_lease() {
     };
     let mut bench = Bench::at(plan(), setup, Server::start(4, good));
     let third = Nanos(crate::version4::LEASE_ASSUMED.as_nanos() as u64 / 3);
-    let polled = |bench: &mut Bench| {
-        let mut done = Vec::new();
-        let now = bench.shard.core.state.clock.now();
-        bench.shard.poll(now, &mut done).expect("sockets work");
-        assert!(done.is_empty(), "no proc waits for it");
-    };
     let renewals = |bench: &Bench| {
         let state = bench.server.state();
         state
@@ -368,14 +380,14 @@ fn an_idle_client_renews_its_lease() {
             .count()
     };
     clock.sleep_until(Nanos(third.0 - 1));
-    polled(&mut bench);
+    turn(&mut bench);
     assert_eq!(bench.counters().get("lease_renewals"), None, "not yet");
     for nth in 1..=3 {
         clock.sleep_until(Nanos(nth * third.0 + nth));
         let deadline = Instant::now() + Duration::from_secs(60);
         while renewals(&bench) < nth as usize || bench.shard.core.calls.first(0).is_some() {
             assert!(Instant::now() < deadline);
-            polled(&mut bench);
+            turn(&mut bench);
             std::thread::sleep(Duration::from_micros(200));
         }
         let counters = bench.counters();
