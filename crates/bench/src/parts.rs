@@ -14,6 +14,7 @@ mod null;
 mod pacing;
 mod rate;
 mod service;
+mod sessions;
 mod sflow;
 pub mod smb;
 mod stop;
@@ -45,6 +46,11 @@ const PARTS: &[Part] = &[
         name: "io",
         about: "READ and WRITE of one connection, against canned replies of another process",
         measure: io::measure,
+    },
+    Part {
+        name: "sessions",
+        about: "NFSv4.1 compared with NFSv3, against canned replies of another process",
+        measure: sessions::measure,
     },
     Part {
         name: "pacing",

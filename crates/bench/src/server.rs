@@ -1,6 +1,8 @@
 //! The embedded server in a separate process, so that its time and memory are not counted as the
 //! generator's. This program starts itself.
 
+pub mod null4;
+
 use filermark_server::{Server, ServerOptions};
 use filermark_testbed::Sandbox;
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,11 +20,15 @@ pub struct ServerProcess {
     child: Child,
     /// The address where it listens.
     pub address: SocketAddr,
+    /// What it is.
+    pub spec: ServerSpec,
 }
 
 /// The kind of server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ServerSpec {
+    /// NFSv4.1 and 4.2 with canned replies, in place of versions 2 and 3; the other settings are not used.
+    pub has_sessions: bool,
     /// A file system in memory instead of canned replies.
     pub stores: bool,
     /// Delay of every reply, in microseconds.
@@ -64,6 +70,7 @@ impl ServerProcess {
         let mut child = command
             .args([COMMAND, &spec.stores.to_string()])
             .args([spec.delay_us.to_string(), spec.threads.max(1).to_string()])
+            .arg(spec.has_sessions.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -75,6 +82,7 @@ impl ServerProcess {
         let mut server = Self {
             child,
             address: SocketAddr::from(([0, 0, 0, 0], 0)),
+            spec,
         };
         server.address = address.map_err(|_| "the server did not start".to_owned())?;
         Ok(server)
@@ -95,6 +103,15 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> ExitCode {
     let mut number = || words.next().and_then(|w| w.parse().ok()).unwrap_or(0u32);
     let (delay_us, threads) = (number(), number());
     filermark_net::open_files_limit(FILES_WANTED);
+    if words.next().is_some_and(|w| w == "true") {
+        return match null4::start() {
+            Ok(address) => announce(address),
+            Err(e) => {
+                eprintln!("{e}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let delay = match delay_us {
         0 => Ok(Default::default()),
         us => format!("{us}us").parse(),
@@ -115,12 +132,18 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let exit = announce(server.addrs()[0]);
+    server.stop();
+    exit
+}
+
+/// Prints the address and waits until the standard input ends.
+fn announce(address: SocketAddr) -> ExitCode {
     let mut out = std::io::stdout();
-    let written = writeln!(out, "{}", server.addrs()[0]).and_then(|()| out.flush());
+    let written = writeln!(out, "{address}").and_then(|()| out.flush());
     if written.is_ok() {
         let mut rest = Vec::new();
         let _ = std::io::stdin().read_to_end(&mut rest);
     }
-    server.stop();
     ExitCode::SUCCESS
 }

@@ -70,11 +70,11 @@ pub(crate) fn value(parameter: &str, text: &str) -> Option<&'static str> {
     match (parameter, text.as_str()) {
         ("TCP", "udp") => Some("UDP is TCP=off"),
         ("TCP", "tcp") => Some("TCP is TCP=on"),
-        ("NFS_VERSION", "v2" | "v3" | "v4" | "v4.1" | "nfs4" | "nfs3") => {
-            Some("give the number alone: 2, 3 or 4.1")
+        ("NFS_VERSION", "v2" | "v3" | "v4" | "v4.1" | "v4.2" | "nfs4" | "nfs3") => {
+            Some("give the number alone: 2, 3, 4.1 or 4.2")
         }
         ("NFS_VERSION", v) if v.trim_start_matches('v').starts_with('4') => Some(
-            "give 2, 3 or 4.1; NFSv4.0 and NFSv4.2 are measured on mounts: mount the export, and set \
+            "give 2, 3, 4.1 or 4.2; NFSv4.0 is measured on mounts: mount the export, and set \
              BENCHMARK=SWBUILD (or another composite) and CLIENT_MOUNTPOINTS",
         ),
         _ => None,
@@ -122,10 +122,12 @@ mod tests {
         }
         assert_eq!(parameter("RUNTIM"), "did you mean RUNTIME?");
         assert_eq!(value("TCP", "UDP"), Some("UDP is TCP=off"));
-        for version in ["4.0", "4.2", "v4.2"] {
+        for version in ["4.0", "v4.0", "4.3"] {
             assert!(value("NFS_VERSION", version).unwrap().contains("mounts"));
         }
-        assert!(value("NFS_VERSION", "v4.1").unwrap().contains("alone"));
+        for version in ["v4.1", "V4.2"] {
+            assert!(value("NFS_VERSION", version).unwrap().contains("alone"));
+        }
         assert_eq!(value("NFS_VERSION", "1"), None);
         assert_eq!(within("2", "3", "version"), "give a version from 2 to 3");
         assert_eq!(within("1", "9", "procs"), "give 1 to 9 procs");

@@ -264,6 +264,14 @@ pub trait ShardDriver {
     /// Only errors that make the whole shard useless; single failures are completions.
     fn poll(&mut self, deadline: Nanos, done: &mut Vec<Completion>) -> Result<(), DriverError>;
 
+    /// No phase is under way: does what the server needs to keep the state of this shard (leases), and
+    /// does not wait for replies. Returns after how long it is to be called again, if no phase begins
+    /// before; `None`: the server keeps nothing that ends by itself. The time between two phases has no
+    /// limit: other clients may fill for longer than a lease.
+    fn keep_alive(&mut self) -> Option<Nanos> {
+        None
+    }
+
     /// Removes the files of its procs from this host's cache; returns how many. Blocking.
     ///
     /// # Errors

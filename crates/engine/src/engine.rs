@@ -567,7 +567,7 @@ fn serve(
     });
     let _ = answers.send(Reply::Open(Ok(shard.transfer_bytes())));
     let window = plan.fileset.init_window as usize;
-    while let Ok(order) = orders.recv() {
+    while let Some(order) = shard.next_order(&orders) {
         let reply = match order {
             Command::Init(files) => {
                 Reply::Tasks(shard.init(files, window, plan.phases.init_timeout))

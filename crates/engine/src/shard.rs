@@ -31,7 +31,8 @@ use filermark_model::{Nanos, Rng};
 use slots::{SlotWork, Slots};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::time::Duration;
 
 /// Longest time between two checks of the stop flag.
 const STOP_CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
@@ -185,6 +186,18 @@ impl Shard {
         let mut counters = BTreeMap::new();
         self.driver.take_counters(&mut counters);
         counters
+    }
+
+    /// Waits for the next order, and keeps the server's state of this shard meanwhile; `None`: there will
+    /// be no more orders.
+    pub fn next_order<T>(&mut self, orders: &Receiver<T>) -> Option<T> {
+        while let Some(wait) = self.driver.keep_alive() {
+            match orders.recv_timeout(Duration::from_nanos(wait.0)) {
+                Err(RecvTimeoutError::Timeout) => {}
+                order => return order.ok(),
+            }
+        }
+        orders.recv().ok()
     }
 
     /// Ends what the server keeps for this shard.

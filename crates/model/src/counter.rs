@@ -111,6 +111,13 @@ pub const END_LOST_WRITES: &str = "end_lost_writes";
 /// Writes answered UNSTABLE that no COMMIT confirmed.
 pub const UNCOMMITTED_WRITES: &str = "uncommitted_writes";
 
+/// COMPOUNDs of NFSv4.
+pub const COMPOUNDS: &str = "COMPOUND";
+/// Calls that waited for a slot of their session.
+pub const SLOT_WAITS: &str = "slot_waits";
+/// The time of these waits together, in microseconds.
+pub const SLOT_WAIT_US: &str = "slot_wait_us";
+
 /// Counters that more than one driver has.
 pub(crate) mod shared {
     use super::{CHECKED_BYTES, CounterDecl, EARLY_EOFS, UNDECIDED_BYTES, VERIFY_ERRORS};

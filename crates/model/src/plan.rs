@@ -22,7 +22,7 @@ use crate::stop_if::StopCondition;
 use crate::units::{Nanos, OpsPerSec};
 use serde::{Deserialize, Serialize};
 
-pub use crate::protocol::NfsVersion;
+pub use crate::protocol::{MinorVersion, NfsVersion};
 pub use crate::smb::{SmbCounter, SmbPlan};
 pub use auxiliary::{ClockServicePlan, MonitorMode, MonitorPlan, ScriptsPlan};
 pub use driver::*;

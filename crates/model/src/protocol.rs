@@ -58,6 +58,41 @@ pub enum NfsVersion {
     V3,
     /// Version 4.1 (RFC 8881), which has no MOUNT and needs no portmapper.
     V41,
+    /// Version 4.2 (RFC 7862): the same protocol with another minor version and more operations.
+    V42,
+}
+
+/// A minor version of NFS version 4 that has sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MinorVersion {
+    /// That of version 4.1 (RFC 8881).
+    #[default]
+    V1,
+    /// That of version 4.2 (RFC 7862).
+    V2,
+}
+
+impl MinorVersion {
+    /// Its number, as COMPOUNDs carry it.
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::V1 => 1,
+            Self::V2 => 2,
+        }
+    }
+
+    /// The version of NFS that it is part of.
+    pub const fn version(self) -> NfsVersion {
+        match self {
+            Self::V1 => NfsVersion::V41,
+            Self::V2 => NfsVersion::V42,
+        }
+    }
+
+    /// That of NFS_VERSION that has it.
+    pub const fn name(self) -> &'static str {
+        self.version().name()
+    }
 }
 
 impl NfsVersion {
@@ -66,7 +101,7 @@ impl NfsVersion {
         match self {
             Self::V2 => 2,
             Self::V3 => 3,
-            Self::V41 => 4,
+            Self::V41 | Self::V42 => 4,
         }
     }
 
@@ -76,12 +111,22 @@ impl NfsVersion {
             Self::V2 => "2",
             Self::V3 => "3",
             Self::V41 => "4.1",
+            Self::V42 => "4.2",
         }
     }
 
     /// Whether clients have a session with the server, and files are opened: no UDP, no MOUNT.
     pub const fn has_sessions(self) -> bool {
-        matches!(self, Self::V41)
+        self.minor_version().is_some()
+    }
+
+    /// The minor version of a version with sessions; `None`: it is version 2 or 3.
+    pub const fn minor_version(self) -> Option<MinorVersion> {
+        match self {
+            Self::V2 | Self::V3 => None,
+            Self::V41 => Some(MinorVersion::V1),
+            Self::V42 => Some(MinorVersion::V2),
+        }
     }
 
     /// The largest READ and WRITE over what carries them, in bytes; `None`: as the server
@@ -91,7 +136,7 @@ impl NfsVersion {
         match (self, transport) {
             (Self::V2, _) => Some(8 << 10),
             (Self::V3, Transport::Udp) => Some(32 << 10),
-            (Self::V3, Transport::Tcp) | (Self::V41, _) => None,
+            (Self::V3, Transport::Tcp) | (Self::V41 | Self::V42, _) => None,
         }
     }
 
@@ -100,7 +145,7 @@ impl NfsVersion {
         match self {
             Self::V2 => Some(1),
             Self::V3 => Some(3),
-            Self::V41 => None,
+            Self::V41 | Self::V42 => None,
         }
     }
 }

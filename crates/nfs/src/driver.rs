@@ -1,11 +1,11 @@
-//! The NFS load driver, for versions 2 and 3: many procs, few threads, no waiting.
+//! The NFS load driver: many procs, few threads, no waiting.
 //!
 //! | module | what it has |
 //! |---|---|
 //! | `open` | which connections a shard has and who uses them |
-//! | `variant` | what versions do differently: without state (2 and 3), with sessions (4.1) |
+//! | `variant` | what versions do differently: without state (2 and 3), with sessions (4.1, 4.2) |
 //! | `stateless` | versions 2 and 3 on the loop |
-//! | `sessions` | version 4.1 on the loop |
+//! | `sessions` | versions 4.1 and 4.2 on the loop |
 //! | `protocol`, `records` | what the loop of [`filermark_driver_kit::sockets`] asks of it; bytes into records |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `request` | per operation: its first call, its arguments, what its results mean |
@@ -128,6 +128,7 @@ impl RunDirDriver for NfsDriver {
             NfsVersion::V2 => "nfs2",
             NfsVersion::V3 => "nfs3",
             NfsVersion::V41 => "nfs41",
+            NfsVersion::V42 => "nfs42",
         }
     }
 
@@ -179,9 +180,9 @@ impl LoadDriver for NfsDriver {
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
-        Ok(match self.plan.version.has_sessions() {
-            true => Box::new(self.shard4(setup)?),
-            false => Box::new(self.shard(setup)?),
+        Ok(match self.plan.version.minor_version() {
+            Some(minor) => Box::new(self.shard4(setup, minor)?),
+            None => Box::new(self.shard(setup)?),
         })
     }
 

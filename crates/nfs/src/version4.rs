@@ -1,10 +1,11 @@
-//! NFSv4.1 without sockets: the session between a client and a server (RFC 8881 sections 2.4 and 2.10).
+//! NFSv4.1 and NFSv4.2 without sockets: the session between a client and a server (RFC 8881 sections 2.4 and 2.10).
 //!
 //! A [`ClientIdentity`] and a [`SessionRequest`] make a [`SessionSetup`], which writes the calls
 //! EXCHANGE_ID, CREATE_SESSION and RECLAIM_COMPLETE and reads their answers until there is a [`Session`].
 //! That has the limits that the server granted and the slots; every other COMPOUND begins with what
 //! [`Session::sequence`] returns. [`SessionEnd`] writes DESTROY_SESSION and DESTROY_CLIENTID. Nothing here
 //! has a clock or waits: who calls gets the time to wait. The blocking client and the load driver share it.
+//! The minor version is a part of the [`SessionRequest`]; everything else is the same in both.
 
 mod channel;
 mod end;
@@ -26,4 +27,4 @@ pub use retry::{DELAY_FIRST, DELAY_LONGEST, RetryWaits};
 pub use session::{SequenceOutcome, Session, StatusFlags};
 pub use setup::{Established, LEASE_ASSUMED, SessionSetup, SetupStep};
 pub use slots::{MAX_SLOTS, SlotTable};
-pub use wire::{MINOR_VERSION, call_template};
+pub use wire::{begin_compound, call_template};

@@ -273,7 +273,7 @@ mod tests {
         let templates = Templates::with_dir(dir.path()).map_err(|e| e.to_string());
         let rendered =
             templates.and_then(|t| t.render("x.html", &context).map_err(|e| e.to_string()));
-        let shown = format!("{}/", dir.path().display());
+        let shown = dir.path().join("").display().to_string();
         rendered.map_err(|e| e.replace(&shown, ""))
     }
 

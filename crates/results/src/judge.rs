@@ -14,6 +14,7 @@ pub(crate) mod rate;
 mod response;
 mod saturated;
 mod silent;
+mod slots;
 mod stable;
 mod stalled;
 
@@ -77,6 +78,7 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         lateness,
         generator_busy,
         unsteady,
+        slots::waits,
     ];
     let mut findings: Vec<Finding> = rules.iter().filter_map(|rule| rule(&case)).collect();
     findings.extend(counter_findings(&case));

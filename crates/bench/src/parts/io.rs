@@ -85,10 +85,8 @@ fn transfers(
     };
     let mut contenders = vec![
         Contender::filermark(|| {
-            let mut shard = SaturatedShard::open(server, (1, depth), action, FILE_BYTES)?;
-            shard.keep_up(WARMUP)?;
-            let turn = Turn::measure(cpu::process_ns, || Ok(shard.keep_up(WINDOW)? as f64))?;
-            shard.drain()?;
+            let work = (action, FILE_BYTES);
+            let (turn, _) = SaturatedShard::turn(server, (1, depth), work, WINDOW)?;
             Ok(turn)
         }),
         Contender::other("bare loop", OF_BARE, || {

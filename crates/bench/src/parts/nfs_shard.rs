@@ -2,6 +2,8 @@
 
 use crate::plan::{claim, nfs3, plan};
 use crate::server::ServerProcess;
+use crate::turns::Turn;
+use crate::{alloc, cpu};
 use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{DataSource, VerifyLevel};
@@ -12,10 +14,13 @@ use filermark_engine::driver::{
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
 use filermark_nfs::driver::NfsDriver;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Longest wait for a reply.
 const REPLY_TIMEOUT: Nanos = Nanos::from_secs(5);
+/// The time before a turn is measured.
+const WARMUP: Nanos = Nanos::from_millis(200);
 /// The file that each proc reads and writes.
 pub const FILE: ObjectId = ObjectId(1);
 /// Its number for the contents.
@@ -32,21 +37,29 @@ pub struct SaturatedShard {
 }
 
 impl SaturatedShard {
-    /// Connects, makes the directory of each proc (and a file of `file_bytes` in it, if not zero),
-    /// and sends the first calls.
+    /// Connects to a server with canned replies (`has_sessions`: over NFSv4.1), makes the directory of each
+    /// proc (and a file of `file_bytes` in it, if not zero), and sends the first calls.
     pub fn open(
-        server: &ServerProcess,
+        (address, has_sessions): (SocketAddr, bool),
         (procs, depth): (u32, u32),
         action: Action,
         file_bytes: u64,
     ) -> Result<Self, String> {
-        let port = server.address.port();
-        let plan = plan(procs, "127.0.0.1:/export", (port, port), &[])?;
+        let port = address.port();
+        let version = match has_sessions {
+            true => "4.1",
+            false => "3",
+        };
+        let options = [("NFS_VERSION", version)];
+        let plan = plan(procs, "127.0.0.1:/export", (port, port), &options)?;
         let driver = NfsDriver::new(nfs3(&plan)?);
         let mounts = &plan.clients[0].mounts;
         let claim = claim();
-        let claimed = driver.claim(&mounts[0], &claim);
-        claimed.map_err(|e| e.to_string())?;
+        // The server with sessions has every name already, and no directory to claim.
+        if !has_sessions {
+            let claimed = driver.claim(&mounts[0], &claim);
+            claimed.map_err(|e| e.to_string())?;
+        }
         let clock = Clock::real();
         let shard = driver.open_shard(ShardSetup {
             shard: 0,
@@ -147,6 +160,31 @@ impl SaturatedShard {
                 return Ok(count);
             }
         }
+    }
+
+    /// A turn of `span` on connections of its own, so that no call of another contender is under way in
+    /// it; and the allocations of each operation.
+    ///
+    /// # Errors
+    /// As [`SaturatedShard::open`]; a call fails.
+    pub fn turn(
+        server: &ServerProcess,
+        shape: (u32, u32),
+        (action, file_bytes): (Action, u64),
+        span: Nanos,
+    ) -> Result<(Turn, f64), String> {
+        let mut shard = Self::open(
+            (server.address, server.spec.has_sessions),
+            shape,
+            action,
+            file_bytes,
+        )?;
+        shard.keep_up(WARMUP)?;
+        let taken = alloc::taken_count();
+        let turn = Turn::measure(cpu::process_ns, || Ok(shard.keep_up(span)? as f64))?;
+        let allocations = (alloc::taken_count() - taken) as f64 / turn.ops;
+        shard.drain()?;
+        Ok((turn, allocations))
     }
 
     /// Waits for the replies to all calls under way.

@@ -3,12 +3,12 @@
 
 use super::bare_nfs::{BareLoop, Call};
 use super::nfs_shard::SaturatedShard;
+use crate::cpu;
 use crate::figure::{Bar, Figure, Figures};
 use crate::measured::{Measured, MeasuredOrReason};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, ServerSpec};
 use crate::turns::{Bars, Contender, Turn, compare};
-use crate::{alloc, cpu};
 use filermark_engine::driver::{Action, PROC_DIR};
 use filermark_model::Nanos;
 use std::time::Duration;
@@ -48,15 +48,11 @@ fn getattrs(
         _ => OF_BARE,
     };
     let mut allocations = Vec::new();
-    // Connected again for each turn, so that no call of the other contender is under way in it.
     let ours = || {
         let action = Action::Getattr { object: PROC_DIR };
-        let mut shard = SaturatedShard::open(server, (connections, depth), action, 0)?;
-        shard.keep_up(WARMUP)?;
-        let taken = alloc::taken_count();
-        let turn = Turn::measure(cpu::process_ns, || Ok(shard.keep_up(WINDOW)? as f64))?;
-        allocations.push((alloc::taken_count() - taken) as f64 / turn.ops);
-        shard.drain()?;
+        let shape = (connections, depth);
+        let (turn, each) = SaturatedShard::turn(server, shape, (action, 0), WINDOW)?;
+        allocations.push(each);
         Ok(turn)
     };
     let bare = || {

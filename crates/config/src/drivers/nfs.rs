@@ -37,7 +37,7 @@ fn version(values: &Values) -> Option<Protocol> {
     values.given(&params::NFS_VERSION)?;
     match values.get(&params::NFS_VERSION) {
         Some(NfsVersion::V2) => Some(Protocol::Nfs2),
-        // Version 4.1 does the operations of version 3.
+        // Versions 4.1 and 4.2 do the operations of version 3.
         _ => Some(Protocol::Nfs3),
     }
 }
@@ -68,7 +68,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
     let version = protocol.and_then(Protocol::nfs_version).unwrap_or_default();
     // It does the operations of version 3, so benchmarks of that are its benchmarks.
     let version = match (version, values.get(&params::NFS_VERSION)) {
-        (NfsVersion::V3, Some(NfsVersion::V41)) => NfsVersion::V41,
+        (NfsVersion::V3, Some(asked)) if asked.has_sessions() => asked,
         _ => version,
     };
     let transport = match values.get(&params::TCP) {
@@ -78,7 +78,10 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
     if version.has_sessions() && transport == Transport::Udp {
         r.refuse(
             &params::TCP,
-            "NFSv4.1 needs connections and is not sent over UDP (RFC 8881 section 2.9.1)",
+            format!(
+                "NFSv{} needs connections and is not sent over UDP (RFC 8881 section 2.9.1)",
+                version.name()
+            ),
             "leave TCP=off out, or set NFS_VERSION=3",
         );
     }
@@ -120,7 +123,9 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
 const fn transfer_limit(version: NfsVersion, transport: Transport) -> Option<(u32, &'static str)> {
     let why = match version {
         NfsVersion::V2 => "NFS version 2 carries no more (RFC 1094, MAXDATA)",
-        NfsVersion::V3 | NfsVersion::V41 => "over UDP Filermark sends no more, as kernels do",
+        NfsVersion::V3 | NfsVersion::V41 | NfsVersion::V42 => {
+            "over UDP Filermark sends no more, as kernels do"
+        }
     };
     match version.transfer_bytes_max(transport) {
         Some(limit) => Some((limit, why)),

@@ -430,8 +430,12 @@ fn versions_and_transports_of_nfs_follow_from_benchmark_and_rc() {
         of(&["NFS_VERSION=3", "FS_PROTOCOL=nfs"]),
         (general, v3, tcp, None)
     );
-    for given in ["NFS_VERSION=4", "NFS_VERSION=4.1"] {
-        let expected = (general_again.clone(), NfsVersion::V41, tcp, None);
+    for (given, version) in [
+        ("NFS_VERSION=4", NfsVersion::V41),
+        ("NFS_VERSION=4.1", NfsVersion::V41),
+        ("NFS_VERSION=4.2", NfsVersion::V42),
+    ] {
+        let expected = (general_again.clone(), version, tcp, None);
         assert_eq!(of(&[given]), expected);
         // The shares of its operations were found over version 3.
         let findings = good(LEAST, &[given]).plan.findings;

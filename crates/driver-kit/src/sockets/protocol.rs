@@ -77,6 +77,9 @@ pub trait WireProtocol: Debug + Sized + 'static {
     /// Its own timers.
     type Timer: Copy + Ord + Debug;
 
+    /// Servers keep state of clients as long as they call: between two phases, timers of the protocol go
+    /// on and replies are read.
+    const HAS_LEASES: bool = false;
     /// The name of connecting in messages.
     const CONNECT_STEP: &'static str;
     /// How many connections are made at the same time.

@@ -18,6 +18,10 @@ use std::time::Duration;
 
 /// How often a request to stop is checked, at least.
 const STOP_CHECK: Nanos = Nanos::from_millis(100);
+/// Between two phases: how long replies to calls under way are left unread.
+const IDLE_WAIT_MIN: Nanos = Nanos::from_millis(10);
+/// The same for what comes unasked: the end of a connection, calls of the server.
+const IDLE_WAIT_MAX: Nanos = Nanos::from_secs(1);
 /// Size of one read, in bytes.
 const SCRATCH: usize = 1 << 20;
 /// Size of the pool of buffers that idle connections release, in bytes.
@@ -407,6 +411,26 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
                 return Ok(());
             }
         }
+    }
+
+    fn keep_alive(&mut self) -> Option<Nanos> {
+        if !P::HAS_LEASES {
+            return None;
+        }
+        self.core.state_mut().tick();
+        // Replies first: they may be here since the last call of this, and are not late.
+        if let Err(error) = self.turn(Nanos::ZERO) {
+            tracing::warn!(%error, "leases are not renewed until the next phase");
+            return None;
+        }
+        let now = self.core.state_mut().tick();
+        self.run_timers();
+        self.send_dirty();
+        if self.core.calls().oldest().next().is_some() {
+            return Some(IDLE_WAIT_MIN);
+        }
+        let wake = next_wake(&self.core, &self.io.settings);
+        Some(wake.since(now).clamp(IDLE_WAIT_MIN, IDLE_WAIT_MAX))
     }
 
     fn make_stable(&mut self, deadline: Nanos) -> Result<(), DriverError> {

@@ -93,6 +93,61 @@ struct Sim {
     mix: Mix,
 }
 
+/// A driver whose server keeps state as long as it is called.
+struct Leased {
+    calls: u32,
+    /// Gives an order at this call; without a sender there are no orders any more.
+    orders: Option<std::sync::mpsc::Sender<u32>>,
+}
+
+impl ShardDriver for Leased {
+    fn submit(&mut self, _: &Request) -> Submit {
+        Submit::Busy
+    }
+    fn flush(&mut self) {}
+    fn poll(&mut self, _: Nanos, _: &mut Vec<Completion>) -> Result<(), DriverError> {
+        Ok(())
+    }
+    fn keep_alive(&mut self) -> Option<Nanos> {
+        self.calls += 1;
+        match (self.calls, &self.orders) {
+            (3, Some(orders)) => orders.send(self.calls).unwrap(),
+            (4.., _) => self.orders = None,
+            _ => {}
+        }
+        Some(Nanos::from_millis(1))
+    }
+    fn take_counters(&mut self, _: &mut BTreeMap<String, u64>) {}
+    fn transfer_bytes(&self) -> (u32, u32) {
+        (1, 1)
+    }
+    fn forget_objects(&mut self, _: u32, _: ObjectId) {}
+}
+
+/// Without an order the driver is called again and again, and the end of the orders is noticed.
+#[test]
+fn leases_are_kept_while_a_shard_waits_for_an_order() {
+    let (orders, receiver) = std::sync::mpsc::channel();
+    let mut sim = sim(1, PacingMode::Closed, true, fixed(Nanos(1)));
+    sim.shard.driver = Box::new(Leased {
+        calls: 0,
+        orders: Some(orders),
+    });
+    assert_eq!(sim.shard.next_order(&receiver), Some(3));
+    assert_eq!(sim.shard.next_order(&receiver), None);
+}
+
+/// A driver without leases is not called, and its thread sleeps until the order.
+#[test]
+fn a_shard_without_leases_waits_for_its_order() {
+    let (orders, receiver) = std::sync::mpsc::channel();
+    let mut sim = sim(1, PacingMode::Closed, true, fixed(Nanos(1)));
+    orders.send(7).unwrap();
+    drop(orders);
+    assert_eq!(sim.shard.next_order(&receiver), Some(7));
+    assert_eq!(sim.shard.next_order(&receiver), None);
+}
+
 type Service = Box<dyn FnMut(u64, Nanos) -> (Nanos, Status)>;
 
 fn sim(procs: u32, mode: PacingMode, serial: bool, service: Service) -> Sim {

@@ -1,4 +1,4 @@
-//! Sweeps over NFSv4.1 against servers of other projects: figures, messages, and that nothing
+//! Sweeps over NFSv4.1 and NFSv4.2 against servers of other projects: figures, messages, and that nothing
 //! stays on the server: neither files nor clients.
 
 use crate::load_guard::{alone, beside_others};
@@ -36,21 +36,24 @@ const NEVER: [&str; 7] = [
 /// The server's numbers of the operations that counters are compared by.
 const DESTROY: [u32; 2] = [44, 57];
 
-fn sweep(sandbox: &Arc<Sandbox>, export: &Export) -> Sweep {
+/// The values of NFS_VERSION, and their minor versions.
+const VERSIONS: [(&str, &str); 2] = [("4.1", "1"), ("4.2", "2")];
+
+fn sweep(sandbox: &Arc<Sandbox>, export: &Export, version: &str) -> Sweep {
     let export = Export {
         path: export.path_v4.clone().expect("it serves version 4"),
         ..export.clone()
     };
     Sweep::inside(sandbox, &export)
         .unset("MOUNT_PORT")
-        .set("NFS_VERSION", "4.1")
+        .set("NFS_VERSION", version)
         .set("LOAD", "100 200")
         .set("PROCS", 10)
         .set("WARMUP_TIME", 1)
         .set("RUNTIME", 3)
 }
 
-/// As over version 3, and the operations of version 4.1 were counted.
+/// As over version 3, and the operations of version 4 were counted.
 #[track_caller]
 fn assert_measured(sweep: &Sweep) -> Ended {
     let ended = real::assert_measured(sweep, &NEVER);
@@ -63,7 +66,7 @@ fn assert_measured(sweep: &Sweep) -> Ended {
     ended
 }
 
-/// A ganesha that serves version 4.1.
+/// A ganesha that serves versions 4.1 and 4.2.
 fn ganesha(fsal: Fsal) -> Option<(Arc<Sandbox>, Ganesha)> {
     let sandbox = available(Sandbox::new())?;
     let ganesha = available(Ganesha::start_in(&sandbox, fsal, NFS4))?;
@@ -71,16 +74,18 @@ fn ganesha(fsal: Fsal) -> Option<(Arc<Sandbox>, Ganesha)> {
 }
 
 #[test]
-fn alone_ganesha_vfs_is_measured_over_version_41() {
+fn alone_ganesha_vfs_is_measured_over_versions_41_and_42() {
     let _turn = alone();
     let Some((sandbox, ganesha)) = ganesha(Fsal::Vfs) else {
         return;
     };
     let export = ganesha.export();
-    assert_measured(&sweep(&sandbox, export));
+    for (version, _) in VERSIONS {
+        assert_measured(&sweep(&sandbox, export, version));
+    }
     // With VERIFY, over shared connections with several calls each under way.
     let ended = assert_measured(
-        &sweep(&sandbox, export)
+        &sweep(&sandbox, export, "4.2")
             .set("VERIFY", "on")
             .set("CONNECTIONS", 2)
             .set("BIOD_MAX_READS", 8)
@@ -100,24 +105,36 @@ fn alone_ganesha_mem_is_measured_over_version_41() {
     let Some((sandbox, ganesha)) = ganesha(Fsal::Mem) else {
         return;
     };
-    let ended = sweep(&sandbox, ganesha.export()).set("LOAD", 100).run();
+    let ended = sweep(&sandbox, ganesha.export(), "4.1")
+        .set("LOAD", 100)
+        .run();
     assert!(ended.is_complete(), "{}", ended.stderr);
     let stats = ended.point(1).stats.expect("figures");
     assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
     assert_empty(&sandbox, ganesha.export());
 }
 
+/// The values of these fields in the packets that match, a line for each packet.
+fn lines(pcap: &Pcap, filter: &str, fields: &[&str]) -> String {
+    let mut args = vec!["-Y", filter, "-T", "fields"];
+    args.extend(fields.iter().flat_map(|field| ["-e", field]));
+    pcap.tshark(&args).expect("tshark")
+}
+
+/// The minor versions of all COMPOUNDs in a capture.
+fn minor_versions(pcap: &Pcap) -> BTreeSet<String> {
+    let found = lines(pcap, "nfs.minorversion", &["nfs.minorversion"]);
+    let numbers = found.lines().flat_map(|line| line.split(','));
+    numbers.map(str::to_owned).collect()
+}
+
 /// The calls of the load in a capture: when, and the numbers of their operations.
 fn load_calls(pcap: &Pcap, port: u16) -> Vec<(f64, Vec<u32>)> {
-    let lines = |filter: &str, fields: &[&str]| {
-        let mut args = vec!["-Y", filter, "-T", "fields"];
-        args.extend(fields.iter().flat_map(|field| ["-e", field]));
-        pcap.tshark(&args).expect("tshark")
-    };
-    let clients = lines("frame contains \"filermark load\"", &["tcp.stream"]);
+    let clients = lines(pcap, "frame contains \"filermark load\"", &["tcp.stream"]);
     let streams: BTreeSet<&str> = clients.lines().collect();
     assert!(!streams.is_empty());
     let calls = lines(
+        pcap,
         &format!("rpc.msgtyp==0 && tcp.dstport=={port}"),
         &["tcp.stream", "frame.time_relative", "nfs.opcode"],
     );
@@ -131,19 +148,31 @@ fn load_calls(pcap: &Pcap, port: u16) -> Vec<(f64, Vec<u32>)> {
     calls.lines().filter_map(call).collect()
 }
 
-/// Every message is well-formed, and the record has the operations that were on the wire.
+/// Every message is well-formed and has the minor version of the plan, and the record has the
+/// operations that were on the wire.
 #[test]
 fn alone_tshark_counts_the_operations_of_the_record() {
     let _turn = alone();
     let Some((sandbox, ganesha)) = ganesha(Fsal::Vfs) else {
         return;
     };
+    for (version, minor) in VERSIONS {
+        assert_operations_recorded(&sandbox, &ganesha, version, minor);
+    }
+}
+
+fn assert_operations_recorded(
+    sandbox: &Arc<Sandbox>,
+    ganesha: &Ganesha,
+    version: &str,
+    minor: &str,
+) {
     let export = ganesha.export();
     let ports = [export.nfs_port];
-    let Some(capture) = available(Capture::start(&sandbox, ganesha.interface(), &ports)) else {
+    let Some(capture) = available(Capture::start(sandbox, ganesha.interface(), &ports)) else {
         return;
     };
-    let ended = sweep(&sandbox, export)
+    let ended = sweep(sandbox, export, version)
         .set("LOAD", 200)
         .set("WARMUP_TIME", 0)
         .set("FILESET_MB_PER_OP", 0.005)
@@ -152,6 +181,7 @@ fn alone_tshark_counts_the_operations_of_the_record() {
         .succeed();
     let pcap = capture.stop().expect("the capture ends");
     assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
+    assert_eq!(minor_versions(&pcap), BTreeSet::from([minor.to_owned()]));
     let counters = ended.point(1).stats.expect("figures").counters;
     let operations = Operation::ALL.iter();
     let ours: BTreeMap<u32, u64> = operations
@@ -163,7 +193,7 @@ fn alone_tshark_counts_the_operations_of_the_record() {
 }
 
 #[test]
-fn alone_the_kernels_server_is_measured_over_version_41_and_keeps_no_client() {
+fn alone_the_kernels_server_is_measured_over_versions_41_and_42_and_keeps_no_client() {
     let _turn = alone();
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
@@ -172,9 +202,11 @@ fn alone_the_kernels_server_is_measured_over_version_41_and_keeps_no_client() {
         return;
     };
     let export = server.export().clone();
-    assert_measured(&sweep(&sandbox, &export));
+    for (version, _) in VERSIONS {
+        assert_measured(&sweep(&sandbox, &export, version));
+    }
     assert_measured(
-        &sweep(&sandbox, &export)
+        &sweep(&sandbox, &export, "4.2")
             .set("VERIFY", "on")
             .set("CONNECTIONS", 2),
     );

@@ -30,8 +30,8 @@ pub enum FileClient {
     V2(Nfs2Client),
     /// In version 3.
     V3(Nfs3Client),
-    /// In version 4.1.
-    V41(Box<Nfs4Client>),
+    /// In version 4, with a session.
+    V4(Box<Nfs4Client>),
 }
 
 /// Which procedure removes.
@@ -120,10 +120,10 @@ impl FileClient {
         cred: AuthBody,
         options: RpcOptions,
     ) -> Self {
-        match version {
-            NfsVersion::V2 => Self::V2(Nfs2Client::new(address, cred, options)),
-            NfsVersion::V3 => Self::V3(Nfs3Client::new(address, cred, options)),
-            NfsVersion::V41 => Self::V41(Box::new(Nfs4Client::new(address, cred, options))),
+        match (version, version.minor_version()) {
+            (_, Some(minor)) => Self::V4(Box::new(Nfs4Client::new(minor, address, cred, options))),
+            (NfsVersion::V2, None) => Self::V2(Nfs2Client::new(address, cred, options)),
+            (_, None) => Self::V3(Nfs3Client::new(address, cred, options)),
         }
     }
 
@@ -132,7 +132,7 @@ impl FileClient {
         match self {
             Self::V2(nfs) => nfs.rpc(),
             Self::V3(nfs) => nfs.rpc(),
-            Self::V41(nfs) => nfs.rpc(),
+            Self::V4(nfs) => nfs.rpc(),
         }
     }
 
@@ -142,7 +142,7 @@ impl FileClient {
         match self {
             Self::V2(nfs) => Ok(of_v2(nfs.getattr(&narrowed)?, |a| version2::fattr(&a))),
             Self::V3(nfs) => nfs.getattr(&narrowed),
-            Self::V41(nfs) => of_v4(nfs.getattr(object)),
+            Self::V4(nfs) => of_v4(nfs.getattr(object)),
         }
     }
 
@@ -164,7 +164,7 @@ impl FileClient {
                 };
                 Ok(of_v3(nfs.lookup(&narrowed, name)?, found))
             }
-            Self::V41(nfs) => of_v4(nfs.lookup(dir, name)),
+            Self::V4(nfs) => of_v4(nfs.lookup(dir, name)),
         }
     }
 
@@ -174,7 +174,7 @@ impl FileClient {
         match self {
             Self::V2(_) => Ok(lacking()),
             Self::V3(nfs) => Ok(of_v3(nfs.access(&narrow(object), access)?, |ok| ok.access)),
-            Self::V41(nfs) => Ok(of_v4(nfs.access(object, access))?.map(|ok| ok.access)),
+            Self::V4(nfs) => Ok(of_v4(nfs.access(object, access))?.map(|ok| ok.access)),
         }
     }
 
@@ -194,7 +194,7 @@ impl FileClient {
                 }))
             }
             Self::V3(nfs) => Ok(of_v3(nfs.read(&narrow(file), offset, count)?, |data| data)),
-            Self::V41(nfs) => of_v4(nfs.read(file, offset, count)),
+            Self::V4(nfs) => of_v4(nfs.read(file, offset, count)),
         }
     }
 
@@ -215,7 +215,7 @@ impl FileClient {
                 let reply = nfs.write(&narrowed, offset, StableHow::FileSync, data)?;
                 Ok(of_v3(reply, |ok| ok.count))
             }
-            Self::V41(nfs) => of_v4(nfs.write(file, offset, data)),
+            Self::V4(nfs) => of_v4(nfs.write(file, offset, data)),
         }
     }
 
@@ -236,7 +236,7 @@ impl FileClient {
                 let how = Createhow3::Unchecked(attributes);
                 Ok(of_v3(nfs.create(&narrowed, name, how)?, made3))
             }
-            Self::V41(nfs) => of_v4(nfs.create(dir, name, &attributes)),
+            Self::V4(nfs) => of_v4(nfs.create(dir, name, &attributes)),
         }
     }
 
@@ -249,7 +249,7 @@ impl FileClient {
                 Ok(of_v2(nfs.mkdir(&narrowed, name, attributes)?, made2))
             }
             Self::V3(nfs) => Ok(of_v3(nfs.mkdir(&narrowed, name, attributes)?, made3)),
-            Self::V41(nfs) => of_v4(nfs.mkdir(dir, name, &attributes)),
+            Self::V4(nfs) => of_v4(nfs.mkdir(dir, name, &attributes)),
         }
     }
 
@@ -261,7 +261,7 @@ impl FileClient {
             (Self::V2(nfs), Removal::Dir) => Ok(of_v2(nfs.rmdir(&narrowed, name)?, drop)),
             (Self::V3(nfs), Removal::File) => Ok(of_v3(nfs.remove(&narrowed, name)?, drop)),
             (Self::V3(nfs), Removal::Dir) => Ok(of_v3(nfs.rmdir(&narrowed, name)?, drop)),
-            (Self::V41(nfs), kind) => of_v4(nfs.remove(kind, dir, name)),
+            (Self::V4(nfs), kind) => of_v4(nfs.remove(kind, dir, name)),
         }
     }
 
@@ -313,7 +313,7 @@ impl FileClient {
                 |name| RmdirArgs { object: at3(name) },
                 |failed| failed.status
             ),
-            (Self::V41(nfs), kind) => {
+            (Self::V4(nfs), kind) => {
                 for (number, name) in names.iter().enumerate() {
                     let result = nfs.remove(kind, dir, name)?;
                     each(number, result.map_or_else(to_v3_status, |()| Nfsstat3::Ok));
@@ -332,7 +332,7 @@ impl FileClient {
     ) -> FileReply<Listing<DirEntry>> {
         let nfs = match self {
             Self::V3(nfs) => return Ok(of_v3(nfs.readdir(&narrow(dir), from, count)?, |l| l)),
-            Self::V41(nfs) => return of_v4(nfs.readdir(dir, from, count)),
+            Self::V4(nfs) => return of_v4(nfs.readdir(dir, from, count)),
             Self::V2(nfs) => nfs,
         };
         // Our cookies come from earlier replies and have 32 bits.
@@ -367,7 +367,7 @@ impl FileClient {
                 Ok(Ok(version2::fsinfo(&statfs, attributes)))
             }
             Self::V3(nfs) => Ok(of_v3(nfs.fsinfo(&narrowed)?, |info| info)),
-            Self::V41(nfs) => of_v4(file_system(nfs, root, |facts| Some(facts.fsinfo))),
+            Self::V4(nfs) => of_v4(file_system(nfs, root, |facts| Some(facts.fsinfo))),
         }
     }
 
@@ -377,7 +377,7 @@ impl FileClient {
         match self {
             Self::V2(nfs) => Ok(of_v3(version2::statfs(nfs.statfs(&narrowed)?), |stat| stat)),
             Self::V3(nfs) => Ok(of_v3(nfs.fsstat(&narrowed)?, |stat| stat)),
-            Self::V41(nfs) => of_v4(file_system(nfs, root, |facts| Some(facts.fsstat))),
+            Self::V4(nfs) => of_v4(file_system(nfs, root, |facts| Some(facts.fsstat))),
         }
     }
 
@@ -386,7 +386,7 @@ impl FileClient {
         match self {
             Self::V2(_) => Ok(lacking()),
             Self::V3(nfs) => Ok(of_v3(nfs.pathconf(&narrow(object))?, |limits| limits)),
-            Self::V41(nfs) => of_v4(file_system(nfs, object, |facts| facts.pathconf)),
+            Self::V4(nfs) => of_v4(file_system(nfs, object, |facts| facts.pathconf)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! NFSv4.1 as blocking calls: a session with one call at a time.
+//! NFSv4.1 and NFSv4.2 as blocking calls: a session with one call at a time.
 //!
 //! The session is set up with the first call, and ended when the client is dropped: a server keeps clients
 //! that do not send DESTROY_CLIENTID for a long time. Nothing is open between two calls, so a session that
@@ -13,11 +13,12 @@ pub(crate) use translate::status as to_v3_status;
 
 use super::{ClientError, Program, RpcClient, RpcOptions};
 use crate::version4::{
-    ClientIdentity, EndStep, Established, MINOR_VERSION, RetryWaits, SequenceOutcome, SessionEnd,
-    SessionRefusal, SessionRequest, SessionSetup, SetupStep,
+    ClientIdentity, EndStep, Established, RetryWaits, SequenceOutcome, SessionEnd, SessionRefusal,
+    SessionRequest, SessionSetup, SetupStep, begin_compound,
 };
 use filermark_engine::driver::StopFlag;
 use filermark_engine::interrupt_guard;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::{
     CompoundRes, CompoundWriter, Nfsstat4, Operation, PROC_COMPOUND, PROGRAM, SequenceArgs, VERSION,
 };
@@ -70,14 +71,19 @@ enum Sent<T> {
 }
 
 impl Nfs4Client {
-    /// A client that connects when it is first used.
-    pub fn new(address: SocketAddr, cred: AuthBody, options: RpcOptions) -> Self {
+    /// A client of this minor version that connects when it is first used.
+    pub fn new(
+        minor: MinorVersion,
+        address: SocketAddr,
+        cred: AuthBody,
+        options: RpcOptions,
+    ) -> Self {
         // A server in its grace period is waited for longer than for an answer.
         let wait_limit = options.reply_timeout.saturating_mul(2).min(WAIT_MAX);
         Self {
             rpc: RpcClient::new(address, NFS_V4, cred, options),
             identity: ClientIdentity::new("control"),
-            request: SessionRequest::new(TRANSFER_BYTES, SLOTS),
+            request: SessionRequest::new(minor, TRANSFER_BYTES, SLOTS),
             wait_limit,
             up: None,
         }
@@ -203,7 +209,7 @@ impl Nfs4Client {
             false => session.take_slot().unwrap_or_default(),
         };
         let mut args = Vec::new();
-        let mut compound = CompoundWriter::begin(&mut args, b"", MINOR_VERSION);
+        let mut compound = begin_compound(&mut args, session.minor());
         compound.op(&session.sequence(slotid, is_change));
         write(&mut compound);
         compound.finish();

@@ -2,14 +2,12 @@
 
 use crate::version2;
 use filermark_driver_kit::tally::take_counts;
+use filermark_model::counter::COMPOUNDS;
 pub(crate) use filermark_model::plan::NfsCounter as Tally;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::Operation;
 use std::collections::BTreeMap;
-
-/// The name of the counter of COMPOUNDs.
-const COMPOUND: &str = "COMPOUND";
 
 /// The counters of one shard.
 #[derive(Debug)]
@@ -104,7 +102,7 @@ impl Counters {
         let operations = Operation::ALL.iter().map(|o| o.name());
         take_counts(operations, &mut self.operations, into);
         let compounds = std::slice::from_mut(&mut self.compounds);
-        take_counts([COMPOUND], compounds, into);
+        take_counts([COMPOUNDS], compounds, into);
         take_counts(Tally::ALL.iter().map(|c| c.name), &mut self.tallies, into);
     }
 }

@@ -21,7 +21,7 @@ use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardDriver, ShardSetup};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
-use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{MinorVersion, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_model::rng::hash3;
 use filermark_net::BufferSizes;
 use filermark_onc::nfs3::PROGRAM;
@@ -89,7 +89,7 @@ impl Settings {
             // Version 2 writes synchronously and has no COMMIT.
             commit: match plan.version {
                 NfsVersion::V2 => CommitPolicy::at_once(),
-                NfsVersion::V3 | NfsVersion::V41 => plan.commit,
+                NfsVersion::V3 | NfsVersion::V41 | NfsVersion::V42 => plan.commit,
             },
             datagrams: plan.transport == Transport::Udp,
             jukebox_delay: millis(plan.jukebox_delay_ms),
@@ -121,10 +121,14 @@ impl NfsDriver {
         self.shard_with(setup, |_, _, _| Stateless)
     }
 
-    /// The same for version 4.1.
-    pub(super) fn shard4(&self, setup: ShardSetup) -> Result<Shard<Core<Sessions>>, DriverError> {
+    /// The same for version 4.
+    pub(super) fn shard4(
+        &self,
+        setup: ShardSetup,
+        minor: MinorVersion,
+    ) -> Result<Shard<Core<Sessions>>, DriverError> {
         self.shard_with(setup, |setup, file_systems, conns| {
-            sessions(&self.plan, setup, file_systems, conns)
+            sessions(minor, &self.plan, setup, file_systems, conns)
         })
     }
 
@@ -178,8 +182,9 @@ impl NfsDriver {
     }
 }
 
-/// The clients of version 4.1: one for each connection.
+/// The clients of version 4: one for each connection.
 fn sessions(
+    minor: MinorVersion,
     plan: &NfsPlan,
     setup: &ShardSetup,
     file_systems: &[FileSystem],
@@ -195,7 +200,7 @@ fn sessions(
     Sessions::new(
         (0..conns).map(client).collect(),
         setup.procs.iter().map(|proc| proc.number).collect(),
-        SessionRequest::new(transfer_bytes, SLOTS_ASKED).with_callbacks(),
+        SessionRequest::new(minor, transfer_bytes, SLOTS_ASKED).with_callbacks(),
         Nanos::from_millis(busy_ms),
     )
 }

@@ -20,6 +20,7 @@ impl<V: Variant> WireProtocol for Core<V> {
     type Conn = V::Conn;
     type Timer = Timer;
 
+    const HAS_LEASES: bool = V::HAS_LEASES;
     const CONNECT_STEP: &'static str = "connect to the NFS service";
     const CONNECTING_MAX: usize = 128;
     const ON_LOSS: OnLoss = OnLoss::SendAgain;

@@ -1,4 +1,4 @@
-//! Version 4.1 (RFC 8881) on the loop of the driver kit. Every connection is one client with a
+//! Versions 4.1 (RFC 8881) and 4.2 (RFC 7862) on the loop of the driver kit. Every connection is one client with a
 //! client ID and a session of its own.
 //!
 //! | module | what it has |
@@ -60,6 +60,8 @@ pub(crate) struct SessionConn {
 impl Variant for Sessions {
     type Call = SessionCall;
     type Conn = SessionConn;
+
+    const HAS_LEASES: bool = true;
 
     fn program_version(_plan: &NfsPlan) -> u32 {
         VERSION
@@ -178,7 +180,7 @@ impl Variant for Sessions {
     }
 
     fn connect_advice(_core: &Core<Self>) -> &'static str {
-        "check that the server runs, serves NFSv4.1 (NFS_VERSION=3 is another choice), and how \
+        "check that the server runs, serves this version (NFS_VERSION=3 is another choice), and how \
          many connections it and this client allow (ulimit -n; RESVPORT allows 512 at most); \
          CONNECTIONS=N lets procs share"
     }

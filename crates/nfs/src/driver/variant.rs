@@ -1,5 +1,5 @@
 //! What the versions of NFS do differently: versions 2 and 3 have no state on the server,
-//! version 4.1 has sessions and opens. Everything else of the driver is written once, for
+//! versions 4.1 and 4.2 have sessions and opens. Everything else of the driver is written once, for
 //! `Core<V>`.
 
 use super::calls::Call;
@@ -17,6 +17,9 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     type Call: Clone + Debug + Default;
     /// Its data of a connection.
     type Conn: Debug + Default;
+
+    /// The server drops the state of clients that do not call.
+    const HAS_LEASES: bool = false;
 
     /// The version of the RPC program.
     fn program_version(plan: &NfsPlan) -> u32;

@@ -109,8 +109,8 @@ impl Target {
 }
 
 fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, Failure> {
-    if plan.version.has_sessions() {
-        return resolve4::resolve_at(mount, plan, ip);
+    if let Some(minor) = plan.version.minor_version() {
+        return resolve4::resolve_at(mount, plan, minor, ip);
     }
     let nfs = (nfs_program(plan.version), plan.nfs_port, "NFS_PORT");
     let nfs_port = port_of(mount, plan, ip, nfs)?;

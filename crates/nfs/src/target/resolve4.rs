@@ -1,4 +1,4 @@
-//! The steps of version 4.1: session, look-up of the path from the root, attributes. There is no portmapper
+//! The steps of versions 4.1 and 4.2: session, look-up of the path from the root, attributes. There is no portmapper
 //! and no MOUNT.
 
 use super::advice::{Service, explain, refused};
@@ -13,7 +13,7 @@ use crate::client::{
 };
 use crate::version4::SessionRefusal;
 use filermark_engine::driver::DriverError;
-use filermark_model::plan::{MountPoint, NfsPlan, Transport};
+use filermark_model::plan::{MinorVersion, MountPoint, NfsPlan, Transport};
 use filermark_onc::nfs3::{Fattr3, Ftype3, Verf};
 use filermark_onc::nfs4::{
     CompoundRes, CompoundWriter, Nfsstat4, Operation, PROC_COMPOUND, PROGRAM, PutrootfhArgs,
@@ -30,26 +30,29 @@ const PARTS_MAX: usize = 64;
 /// Size of the listing from which names are suggested, in bytes.
 const LISTING_BYTES: u32 = 8192;
 
-/// Reaches a mount point over version 4.1.
+/// Reaches a mount point over version 4.
 pub(super) fn resolve_at(
     mount: &MountPoint,
     plan: &NfsPlan,
+    minor: MinorVersion,
     ip: IpAddr,
 ) -> Result<Target, Failure> {
     if plan.transport == Transport::Udp {
         return Err(Failure::everywhere(DriverError {
             place: mount.host.clone(),
             step: format!("mount {}", mount.path),
-            reason: "NFSv4.1 needs a connection and is not sent over UDP (RFC 8881 section 2.9.1)"
-                .to_owned(),
+            reason: format!(
+                "NFSv{} needs a connection and is not sent over UDP (RFC 8881 section 2.9.1)",
+                minor.name()
+            ),
             advice: "set TCP=on".to_owned(),
         }));
     }
     let address = SocketAddr::new(ip, plan.port_without_portmapper());
-    let mut nfs = Nfs4Client::new(address, credential(plan), nfs_options(plan));
+    let mut nfs = Nfs4Client::new(minor, address, credential(plan), nfs_options(plan));
     let up = match nfs.session() {
         Ok(up) => up.clone(),
-        Err(error) => return Err(no_session(mount, plan, address, &error)),
+        Err(error) => return Err(no_session(mount, plan, minor, address, &error)),
     };
     let found = walk(mount, plan, &mut nfs)?;
     let root = found.object;
@@ -75,41 +78,42 @@ pub(super) fn resolve_at(
     })
 }
 
-/// The failure of a session, with what the server offers where it does not offer 4.1.
+/// The failure of a session, with what the server offers where it does not offer the version.
 fn no_session(
     mount: &MountPoint,
     plan: &NfsPlan,
+    minor: MinorVersion,
     address: SocketAddr,
     error: &ClientError,
 ) -> Failure {
-    let step = "set up a session of NFSv4.1";
-    let explained = explain(&mount.host, step, Service::Nfs, address, error);
+    let version = format!("NFSv{}", minor.name());
+    let step = format!("set up a session of {version}");
+    let explained = explain(&mount.host, &step, Service::Nfs, address, error);
     let ClientError::NoSession { refusal, .. } = error else {
         return Failure::here(explained);
     };
     let offered = match refusal {
-        SessionRefusal::NoMinorVersion1 | SessionRefusal::NoVersion4 { .. } => {
-            offered(plan, address)
+        SessionRefusal::NoMinorVersion(_) | SessionRefusal::NoVersion4 { .. } => {
+            offered(plan, minor, address)
         }
         _ => return Failure::everywhere(explained),
     };
     let reason = match offered.as_slice() {
-        [] => "the server does not offer NFSv4.1, nor another version on this port".to_owned(),
+        [] => format!("the server does not offer {version}, nor another version on this port"),
         versions => format!(
-            "the server does not offer NFSv4.1; it offers {}",
+            "the server does not offer {version}; it offers {}",
             versions.join(", ")
         ),
     };
-    let known = offered.iter().rev().find_map(|version| match *version {
+    let known = offered.iter().rev().find_map(|offered| match *offered {
+        "NFSv4.1" => Some("4.1"),
         "NFSv3" => Some("3"),
         "NFSv2" => Some("2"),
         _ => None,
     });
     let advice = match known {
-        Some(version) => {
-            format!("enable NFSv4.1 on the server, or set NFS_VERSION={version}")
-        }
-        None => "enable NFSv4.1 on the server".to_owned(),
+        Some(other) => format!("enable {version} on the server, or set NFS_VERSION={other}"),
+        None => format!("enable {version} on the server"),
     };
     Failure::everywhere(DriverError {
         reason,
@@ -118,8 +122,8 @@ fn no_session(
     })
 }
 
-/// The versions of NFS that a server without 4.1 answers at this port.
-fn offered(plan: &NfsPlan, address: SocketAddr) -> Vec<&'static str> {
+/// The versions of NFS that a server answers at this port which does not offer `minor`.
+fn offered(plan: &NfsPlan, minor: MinorVersion, address: SocketAddr) -> Vec<&'static str> {
     let mut offered = Vec::new();
     for (vers, name) in [(2, "NFSv2"), (3, "NFSv3")] {
         let program = Program {
@@ -130,20 +134,22 @@ fn offered(plan: &NfsPlan, address: SocketAddr) -> Vec<&'static str> {
             offered.push(name);
         }
     }
-    if has_minor_version_0(plan, address) {
-        offered.push("NFSv4.0");
+    for (number, name) in [(0, "NFSv4.0"), (1, "NFSv4.1")] {
+        if number < minor.number() && has_minor_version(plan, address, number) {
+            offered.push(name);
+        }
     }
     offered
 }
 
-/// Whether a server answers a COMPOUND of version 4.0.
-fn has_minor_version_0(plan: &NfsPlan, address: SocketAddr) -> bool {
+/// Whether a server answers a COMPOUND of this minor version, be it with another error.
+fn has_minor_version(plan: &NfsPlan, address: SocketAddr, number: u32) -> bool {
     let program = Program {
         prog: PROGRAM,
         vers: VERSION,
     };
     let mut args = Vec::new();
-    let mut compound = CompoundWriter::<Operation>::begin(&mut args, b"", 0);
+    let mut compound = CompoundWriter::<Operation>::begin(&mut args, b"", number);
     compound.op(&PutrootfhArgs {});
     compound.finish();
     let options = mount_options(plan);

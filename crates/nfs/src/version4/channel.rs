@@ -2,6 +2,7 @@
 
 use super::refusal::SessionRefusal;
 use super::slots::MAX_SLOTS;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::ChannelAttrs4;
 
 /// Bytes of a message beside the data of a READ or WRITE: RPC header with credential, SEQUENCE, PUTFH,
@@ -34,6 +35,8 @@ pub struct ChannelLimits {
 /// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionRequest {
+    /// The minor version of all calls, also of the callbacks in the session.
+    pub minor: MinorVersion,
     /// For calls.
     pub fore: ChannelLimits,
     /// For callbacks.
@@ -44,7 +47,7 @@ pub struct SessionRequest {
 
 impl SessionRequest {
     /// A session for READs and WRITEs of up to `transfer_bytes`, with so many slots, without callbacks.
-    pub fn new(transfer_bytes: u32, slots: u32) -> Self {
+    pub fn new(minor: MinorVersion, transfer_bytes: u32, slots: u32) -> Self {
         let bytes = transfer_bytes.saturating_add(OVERHEAD_BYTES);
         let bytes = bytes.max(LEAST_BYTES);
         let limits = |bytes, operations_max, slots| ChannelLimits {
@@ -55,6 +58,7 @@ impl SessionRequest {
             slots,
         };
         Self {
+            minor,
             fore: limits(bytes, MAX_OPERATIONS, slots.clamp(1, MAX_SLOTS)),
             back: limits(OVERHEAD_BYTES, 8, 1),
             callbacks: false,

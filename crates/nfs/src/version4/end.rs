@@ -5,6 +5,7 @@ use super::refusal::SessionRefusal;
 use super::retry::RetryWaits;
 use super::session::Session;
 use super::wire::{self, RowError};
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::{
     Clientid4, DestroyClientidArgs, DestroySessionArgs, Nfsstat4, PROC_COMPOUND, Sessionid4,
 };
@@ -15,6 +16,7 @@ use std::time::Duration;
 /// call and returns the first failure with [`EndStep::Done`].
 #[derive(Debug, Clone)]
 pub struct SessionEnd {
+    minor: MinorVersion,
     sessionid: Option<Sessionid4>,
     clientid: Option<Clientid4>,
     waits: RetryWaits,
@@ -36,6 +38,7 @@ impl SessionEnd {
     /// The end of this session and of its client ID. The waits end after `wait_limit`.
     pub const fn new(session: &Session, wait_limit: Duration) -> Self {
         Self {
+            minor: session.minor(),
             sessionid: Some(session.sessionid()),
             clientid: Some(session.clientid()),
             waits: RetryWaits::new(wait_limit),
@@ -68,7 +71,7 @@ impl SessionEnd {
 
     /// Appends the arguments of the next call, without an RPC header.
     pub fn next_args(&self, out: &mut Vec<u8>) {
-        let mut compound = wire::begin(out);
+        let mut compound = wire::begin_compound(out, self.minor);
         match self.sessionid {
             Some(sessionid) => compound.op(&DestroySessionArgs { sessionid }),
             None => compound.op(&DestroyClientidArgs {

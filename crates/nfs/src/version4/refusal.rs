@@ -1,5 +1,6 @@
 //! Why there is no session.
 
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::Nfsstat4;
 use filermark_onc::rpc::{AcceptStat, RpcRefusal};
 use filermark_onc::xdr::DecodeError;
@@ -11,7 +12,7 @@ pub enum SessionRefusal {
     /// The server does not have version 4.
     #[error(
         "the server does not offer NFSv4, but NFS versions {low} to {high} (PROG_MISMATCH); set \
-         NFS_VERSION={high}, or enable NFSv4.1 on the server"
+         NFS_VERSION={high}, or enable NFSv4 on the server"
     )]
     NoVersion4 {
         /// Lowest version that it has.
@@ -19,12 +20,12 @@ pub enum SessionRefusal {
         /// Highest version that it has.
         high: u32,
     },
-    /// The server has version 4 but not minor version 1.
+    /// The server has version 4 but not this minor version of it.
     #[error(
-        "the server offers NFSv4, but not minor version 1 (NFS4ERR_MINOR_VERS_MISMATCH); enable NFSv4.1 \
-         on the server, or set NFS_VERSION=3 if it has that"
+        "the server offers NFSv4, but not minor version {} (NFS4ERR_MINOR_VERS_MISMATCH); enable NFSv{} \
+         on the server, or set NFS_VERSION={} if it has that", .0.number(), .0.name(), lower(*.0)
     )]
-    NoMinorVersion1,
+    NoMinorVersion(MinorVersion),
     /// The RPC layer refused.
     #[error("the server refused the call: {0}")]
     Rpc(RpcRefusal),
@@ -89,12 +90,12 @@ pub enum SessionRefusal {
 }
 
 impl SessionRefusal {
-    /// Whether the server does not offer NFSv4.1 at all.
+    /// Whether the server does not offer the minor version at all.
     pub const fn is_no_version(&self) -> bool {
         matches!(
             self,
             Self::NoVersion4 { .. }
-                | Self::NoMinorVersion1
+                | Self::NoMinorVersion(_)
                 | Self::Rpc(RpcRefusal::Accepted(AcceptStat::ProgUnavail))
         )
     }
@@ -108,6 +109,14 @@ impl From<RpcRefusal> for SessionRefusal {
             }
             other => Self::Rpc(other),
         }
+    }
+}
+
+/// The next lower version that NFS_VERSION may name.
+const fn lower(minor: MinorVersion) -> &'static str {
+    match minor {
+        MinorVersion::V1 => "3",
+        MinorVersion::V2 => MinorVersion::V1.name(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::channel::ChannelLimits;
 use super::slots::SlotTable;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::{
     Clientid4, Nfsstat4, SequenceArgs, SequenceRes, Sessionid4, seq4_status,
 };
@@ -9,6 +10,7 @@ use filermark_onc::nfs4::{
 /// A session that the server created. It belongs to a client ID and may be used over several connections.
 #[derive(Debug, Clone)]
 pub struct Session {
+    minor: MinorVersion,
     sessionid: Sessionid4,
     clientid: Clientid4,
     /// Sequence number of the client ID's next CREATE_SESSION.
@@ -48,8 +50,9 @@ pub enum SequenceOutcome {
 }
 
 impl Session {
-    /// A session as CREATE_SESSION granted it.
+    /// A session as CREATE_SESSION of this minor version granted it.
     pub(super) fn new(
+        minor: MinorVersion,
         sessionid: Sessionid4,
         clientid: Clientid4,
         create_sequence: u32,
@@ -57,6 +60,7 @@ impl Session {
         back: ChannelLimits,
     ) -> Self {
         Self {
+            minor,
             sessionid,
             clientid,
             create_sequence,
@@ -64,6 +68,11 @@ impl Session {
             back,
             slots: SlotTable::new(fore.slots),
         }
+    }
+
+    /// The minor version of all its calls and callbacks.
+    pub const fn minor(&self) -> MinorVersion {
+        self.minor
     }
 
     /// The session's number.

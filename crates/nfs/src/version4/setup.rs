@@ -130,7 +130,7 @@ impl SessionSetup {
 
     /// Appends the arguments of the next call, without an RPC header.
     pub fn next_args(&self, out: &mut Vec<u8>) {
-        let mut compound = wire::begin(out);
+        let mut compound = wire::begin_compound(out, self.request.minor);
         match &self.stage {
             Stage::ExchangeId => compound.op(&ExchangeIdArgs {
                 clientowner: self.identity.client_owner(),
@@ -186,7 +186,9 @@ impl SessionSetup {
         match evaluated {
             Ok(step) => Ok(step),
             Err(Failure::Refused(refusal)) => Err(refusal),
-            Err(Failure::Row(RowError::NoMinorVersion)) => Err(SessionRefusal::NoMinorVersion1),
+            Err(Failure::Row(RowError::NoMinorVersion)) => {
+                Err(SessionRefusal::NoMinorVersion(self.request.minor))
+            }
             Err(Failure::Row(RowError::Malformed(error))) => {
                 Err(SessionRefusal::Malformed { call, error })
             }
@@ -226,7 +228,14 @@ impl SessionSetup {
         fore.check()?;
         let back = self.request.back.granted(&ok.back_chan_attrs);
         let next_sequence = sequence.wrapping_add(1);
-        let mut session = Session::new(ok.sessionid, clientid, next_sequence, fore, back);
+        let mut session = Session::new(
+            self.request.minor,
+            ok.sessionid,
+            clientid,
+            next_sequence,
+            fore,
+            back,
+        );
         if !self.is_new_client {
             return Ok(self.up(session));
         }

@@ -1,6 +1,7 @@
 //! COMPOUNDs of a session as bytes.
 
 use super::refusal::SessionRefusal;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::{
     Arguments, CompoundRes, CompoundWriter, Nfsstat4, Operation, PROGRAM, VERSION,
 };
@@ -8,17 +9,15 @@ use filermark_onc::rpc::{AuthBody, ReplyHeader};
 use filermark_onc::template::CallTemplate;
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
 
-/// The minor version.
-pub const MINOR_VERSION: u32 = 1;
-
 /// The header of all calls of NFSv4 with this credential.
 pub fn call_template(cred: &AuthBody) -> CallTemplate {
     CallTemplate::new(PROGRAM, VERSION, cred.as_auth())
 }
 
-/// Begins the arguments of a COMPOUND.
-pub(super) fn begin(out: &mut Vec<u8>) -> CompoundWriter<'_, Operation> {
-    CompoundWriter::begin(out, b"", MINOR_VERSION)
+/// Begins the arguments of a COMPOUND: all calls of a session have its minor version.
+#[inline]
+pub fn begin_compound(out: &mut Vec<u8>, minor: MinorVersion) -> CompoundWriter<'_, Operation> {
+    CompoundWriter::begin(out, b"", minor.number())
 }
 
 /// The results in an RPC reply.

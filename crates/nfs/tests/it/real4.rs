@@ -187,7 +187,7 @@ fn operations_do_what_those_of_version_3_do() {
         let full = status(nfs.remove(Removal::Dir, &root, b"dir"));
         assert_eq!(full, Some(Nfsstat3::Notempty));
 
-        let FileClient::V41(v4) = &mut nfs else {
+        let FileClient::V4(v4) = &mut nfs else {
             panic!("another version");
         };
         v4.rename((&dir, b"file"), (&root, b"moved"))

@@ -1,10 +1,10 @@
-//! The blocking client of NFSv4.1, against a scripted server.
+//! The blocking client of NFSv4.1 and NFSv4.2, against a scripted server.
 
 use crate::fake4::{Answer, State, start};
 use crate::support::{mount, plan};
 use filermark_engine::driver::StopFlag;
 use filermark_engine::interrupt_guard;
-use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{MinorVersion, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::client::{ClientError, Nfs4Client, RpcOptions};
 use filermark_nfs::target::Target;
 use filermark_onc::nfs4::{Nfsstat4, Operation};
@@ -15,13 +15,22 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 fn client(port: u16) -> Nfs4Client {
+    client_of(MinorVersion::V1, port)
+}
+
+fn client_of(minor: MinorVersion, port: u16) -> Nfs4Client {
     let options = RpcOptions {
         reply_timeout: Duration::from_secs(20),
         retries: 2,
         ..RpcOptions::default()
     };
     let cred = AuthSys::new(0, b"test", 0, 0, &[]).to_body();
-    Nfs4Client::new(SocketAddr::from(([127, 0, 0, 1], port)), cred, options)
+    Nfs4Client::new(
+        minor,
+        SocketAddr::from(([127, 0, 0, 1], port)),
+        cred,
+        options,
+    )
 }
 
 fn plan4(port: u16) -> NfsPlan {
@@ -53,6 +62,19 @@ fn a_session_is_set_up_with_the_first_call_and_ended_with_the_client() {
     let expected = [&SET_UP[..], &[Operation::Putrootfh], &END].concat();
     assert_eq!(state.calls, expected);
     assert_eq!(state.sequences, [(0, 1), (0, 2)]);
+}
+
+#[test]
+fn a_client_of_minor_version_2_uses_it_in_all_calls() {
+    let (port, state) = start(State {
+        minor_version: 2,
+        ..State::new()
+    });
+    let mut nfs = client_of(MinorVersion::V2, port);
+    nfs.root().unwrap().unwrap();
+    drop(nfs);
+    let expected = [&SET_UP[..], &[Operation::Putrootfh], &END].concat();
+    assert_eq!(state.lock().unwrap().calls, expected);
 }
 
 #[test]
@@ -168,6 +190,19 @@ fn a_server_with_another_minor_version_is_refused_with_what_it_offers() {
     });
     let text = sentence(&plan4(port), &mount());
     let expected = "the server does not offer NFSv4.1; it offers NFSv3, NFSv4.0; enable";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_server_without_minor_version_2_is_refused_with_the_advice_to_try_1() {
+    let (port, _state) = start(State::new());
+    let plan = NfsPlan {
+        version: NfsVersion::V42,
+        ..plan4(port)
+    };
+    let text = sentence(&plan, &mount());
+    let expected = "the server does not offer NFSv4.2; it offers NFSv3, NFSv4.1; enable NFSv4.2 on the \
+                    server, or set NFS_VERSION=4.1";
     assert!(text.contains(expected), "{text}");
 }
 

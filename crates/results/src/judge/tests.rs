@@ -208,6 +208,38 @@ fn wrong_data_and_server_events_are_reported() {
     assert_eq!(count("READ"), []);
 }
 
+/// Waits for a slot are noted by their share: of the calls, or of the response time.
+#[test]
+fn waits_for_slots_are_noted_above_a_share() {
+    let of = |waits: u64, wait_us: u64| {
+        let (mut stats, plan) = (quiet_point(1000.0, 30), plan());
+        for (name, count) in [
+            ("COMPOUND", 10_000),
+            ("slot_waits", waits),
+            ("slot_wait_us", wait_us),
+        ] {
+            stats.counters.insert(name.into(), count);
+        }
+        let response_us = stats.response().sum_ns() / 1_000;
+        let found = judge(&stats, LOAD, &plan, 4);
+        let messages: Vec<String> = found.into_iter().map(|f| f.message).collect();
+        (messages, response_us)
+    };
+    let (none, response_us) = of(0, 0);
+    assert!(none.is_empty() && response_us > 1_000, "{none:?}");
+    assert!(of(100, response_us / 100).0.is_empty());
+    let (of_calls, _) = of(250, 0);
+    assert!(
+        of_calls[0].starts_with("slot_waits = 250: 2.5 % of the calls waited"),
+        "{of_calls:?}"
+    );
+    let (of_time, _) = of(1, response_us / 20);
+    assert!(
+        of_time[0].contains("0.0 % of the calls") && of_time[0].contains("5.0 % of the response"),
+        "{of_time:?}"
+    );
+}
+
 /// The findings of the counters of a plan's driver, all above zero: names in their order, and
 /// severities.
 fn of_all_counters(driver: DriverPlan) -> Vec<(Rule, Severity, String)> {
@@ -259,7 +291,6 @@ fn counters_lead_to_the_same_findings_in_the_same_order_as_before() {
             ("readdir_restarts", note),
             ("jukebox_waits", note),
             ("grace_waits", warning),
-            ("slot_waits", note),
             ("lost_sessions", warning),
             ("lost_clients", warning),
             ("lost_opens", warning),

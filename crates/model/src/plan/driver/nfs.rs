@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Settings of the NFS driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NfsPlan {
-    /// The version that it speaks; follows from the benchmark, and NFS_VERSION=4.1 makes 4.1 of 3.
+    /// The version that it speaks; follows from the benchmark, and NFS_VERSION=4.1 or 4.2 makes that of 3.
     #[serde(default)]
     pub version: NfsVersion,
     /// What carries its calls (TCP).

@@ -6,6 +6,7 @@ use super::setup::lost;
 use super::state::Sessions;
 use crate::driver::core::Core;
 use filermark_driver_kit::sockets::Event;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::callback::{
     Args, CbSequenceArgs, CbSequenceOk, Operation, PROC_COMPOUND, PROC_NULL, VERSION,
 };
@@ -40,6 +41,7 @@ impl Core<Sessions> {
         if client.unsent.len() > UNSENT_MAX {
             return lost("the server sends callbacks and does not take the answers".to_owned());
         }
+        let minor = self.own.request.minor;
         let session = client.session.as_ref().map(|s| s.session.sessionid());
         let out = &mut client.unsent;
         let open = OpenRecord::begin(out);
@@ -48,7 +50,7 @@ impl Core<Sessions> {
             PROC_COMPOUND if matches!(header.vers, VERSION | 4) => {
                 ReplyHeader::encode_success(out, header.xid);
                 let number = &mut client.callback_number;
-                answer_row(&mut d, session, number, out);
+                answer_compound(&mut d, minor, session, number, out);
             }
             _ => {
                 let refusal = ReplyHeader::accepted(header.xid, AcceptStat::ProcUnavail);
@@ -60,14 +62,20 @@ impl Core<Sessions> {
     }
 }
 
-/// Appends the results of a CB_COMPOUND.
-fn answer_row(d: &mut Decoder<'_>, session: Option<[u8; 16]>, number: &mut u32, out: &mut Vec<u8>) {
+/// Appends the results of a CB_COMPOUND, which has the minor version of the session's calls.
+fn answer_compound(
+    d: &mut Decoder<'_>,
+    minor: MinorVersion,
+    session: Option<[u8; 16]>,
+    number: &mut u32,
+    out: &mut Vec<u8>,
+) {
     let Ok(args) = CompoundArgs::<Operation>::decode_callback(d) else {
         CompoundResWriter::<Operation>::begin(out, b"").finish_as(Nfsstat4::Badxdr);
         return;
     };
     let mut results = CompoundResWriter::<Operation>::begin(out, args.tag);
-    if args.minorversion != 1 {
+    if args.minorversion != minor.number() {
         results.finish_as(Nfsstat4::MinorVersMismatch);
         return;
     }

@@ -10,7 +10,7 @@ use crate::driver::counters::Tally;
 use crate::driver::encode::{ALL_RIGHTS, DIR_MODE, FILE_MODE, symlink_text};
 use crate::driver::ops::LogicalOp;
 use crate::driver::request::{fills, new_size};
-use crate::version4::MINOR_VERSION;
+use crate::version4::begin_compound;
 use filermark_engine::driver::Action;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::*;
@@ -167,7 +167,7 @@ impl Core<Sessions> {
             return;
         }
         let record = self.template.begin(out, call.xid, PROC_COMPOUND);
-        let mut compound = CompoundWriter::begin(out, b"", MINOR_VERSION);
+        let mut compound = begin_compound(out, self.own.request.minor);
         let client = &self.own.clients[call.conn as usize];
         if let (Some(taken), Some(established)) = (call.own.slot, &client.session) {
             let cachethis = compounds::is_cached(call);

@@ -6,11 +6,11 @@ use super::state::Sessions;
 use crate::driver::core::{Core, Timer};
 use crate::driver::counters::Tally;
 use crate::driver::variant::ConnTimer;
-use crate::version4::{Established, MINOR_VERSION, SetupStep, StatusFlags};
+use crate::version4::{Established, SetupStep, StatusFlags, begin_compound};
 use filermark_driver_kit::sockets::{Event, probe_xid};
 use filermark_model::Nanos;
 use filermark_onc::nfs4::{
-    BindConnToSessionArgs, CompoundRes, CompoundWriter, Nfsstat4, PROC_COMPOUND, channel_dir,
+    BindConnToSessionArgs, CompoundRes, Nfsstat4, PROC_COMPOUND, channel_dir,
 };
 use filermark_onc::rpc::ReplyHeader;
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
@@ -46,7 +46,7 @@ impl Core<Sessions> {
         client.stage = Stage::Binding;
         let out = &mut client.unsent;
         let record = self.template.begin(out, client.xid, PROC_COMPOUND);
-        let mut compound = CompoundWriter::begin(out, b"", MINOR_VERSION);
+        let mut compound = begin_compound(out, self.own.request.minor);
         compound.op(&BindConnToSessionArgs {
             sessid: established.session.sessionid(),
             dir: channel_dir::FORE,

@@ -1,4 +1,4 @@
-//! The load of version 4.1 against a server in the test.
+//! The load of versions 4.1 and 4.2 against a server in the test.
 
 mod recovery;
 mod refusals;
@@ -15,7 +15,7 @@ use filermark_engine::data::VerifyLevel;
 use filermark_engine::driver::*;
 use filermark_engine::name::NameKind;
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, NfsPlan};
+use filermark_model::plan::{Connections, MinorVersion, NfsPlan};
 use filermark_onc::nfs4::Operation;
 use server::{Deed, Seen, Server};
 use std::collections::BTreeMap;
@@ -36,11 +36,23 @@ impl Bench {
         Self::with(plan(), 1, Server::start(16, script))
     }
 
+    /// The same with this minor version.
+    fn of_minor(minor: MinorVersion, script: impl FnMut(&Seen) -> Deed + Send + 'static) -> Self {
+        let server = Server::start(16, script);
+        server.state().minor = minor;
+        let plan = NfsPlan {
+            version: minor.version(),
+            ..plan()
+        };
+        Self::with(plan, 1, server)
+    }
+
     fn with(plan: NfsPlan, procs: u32, server: Server) -> Self {
         Self::at(plan, setup(procs, VerifyLevel::Sample), server)
     }
 
     fn at(plan: NfsPlan, setup: ShardSetup, server: Server) -> Self {
+        let minor = plan.version.minor_version().unwrap_or_default();
         let driver = NfsDriver::new(plan);
         let place = MountState {
             address: server.address,
@@ -49,7 +61,7 @@ impl Bench {
         let key = (mount(), setup.claim.dir_name.clone());
         driver.mounts.lock().expect("unlocked").insert(key, place);
         let stop = setup.stop.clone();
-        let mut shard = driver.shard4(setup).expect("the server accepts");
+        let mut shard = driver.shard4(setup, minor).expect("the server accepts");
         for proc in &mut shard.core.procs {
             proc.handles.set(PROC_DIR, b"proc dir");
             proc.handles.set(FILE, b"file");

@@ -4,7 +4,7 @@
 use super::locking::Range;
 use crate::client::{ClientError, NFS_V4, Nfs4Client, Reply4, next_result};
 use crate::target::{Target, credential, nfs_options};
-use filermark_model::plan::NfsPlan;
+use filermark_model::plan::{MinorVersion, NfsPlan};
 use filermark_onc::nfs4::*;
 
 /// The owner of opens and locks where it does not matter.
@@ -126,7 +126,7 @@ impl Client {
     pub(super) fn new(target: &Target, plan: &NfsPlan) -> Self {
         let (address, options) = (target.nfs_address, nfs_options(plan));
         Self {
-            nfs: Nfs4Client::new(address, credential(plan), options),
+            nfs: Nfs4Client::new(MinorVersion::V1, address, credential(plan), options),
             held: Vec::new(),
         }
     }

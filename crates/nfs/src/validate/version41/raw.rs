@@ -1,11 +1,12 @@
 //! Calls that are written operation by operation, without the rules that a client follows: a
 //! SEQUENCE that is wrong, missing or sent twice.
 
+use super::MINOR_VERSION;
 use super::client::{Client, putfh};
 use super::ops::Bench;
 use crate::client::{NFS_V4, RpcClient};
 use crate::validate::text::no_answer;
-use crate::version4::{ChannelLimits, ClientIdentity, MINOR_VERSION};
+use crate::version4::{ChannelLimits, ClientIdentity};
 use filermark_driver_kit::checks::{Outcome, Stop};
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Decoder;

@@ -1,11 +1,11 @@
 //! What becomes of a client's state when the client restarts.
 
+use super::MINOR_VERSION;
 use super::client::Opening;
 use super::ops::{Bench, Check, Outcome, Subject};
 use super::raw::{Answer, create_session_args, exchange_id_args, send, session_of, written};
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
-use crate::version4::MINOR_VERSION;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs4::*;

@@ -1,13 +1,15 @@
 use super::super::samples;
 use super::*;
 use crate::version4::SessionRequest;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::{CompoundArgs, Operation, OperationSet};
 use filermark_onc::xdr::Decoder;
 use proptest::prelude::*;
 
 fn end() -> SessionEnd {
-    let limits = SessionRequest::new(1024, 4);
+    let limits = SessionRequest::new(MinorVersion::V1, 1024, 4);
     let session = Session::new(
+        limits.minor,
         samples::SESSION,
         samples::CLIENT,
         2,

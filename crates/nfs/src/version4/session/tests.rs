@@ -1,12 +1,14 @@
 use super::super::samples;
 use super::*;
 use crate::version4::SessionRequest;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::SequenceOk;
 use proptest::prelude::*;
 
 fn session(slots: u32) -> Session {
-    let limits = SessionRequest::new(1024, slots);
+    let limits = SessionRequest::new(MinorVersion::V1, 1024, slots);
     Session::new(
+        limits.minor,
         samples::SESSION,
         samples::CLIENT,
         2,

@@ -1,6 +1,7 @@
 use super::super::samples::{self, GRANTED};
 use super::*;
-use crate::version4::call_template;
+use crate::version4::{SessionEnd, call_template};
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::{ChannelAttrs4, CompoundArgs, Operation, OperationSet};
 use filermark_onc::rpc::{AcceptStat, AuthSys, CallHeader, ReplyHeader};
 use filermark_onc::xdr::{self, Decoder};
@@ -9,9 +10,13 @@ use proptest::prelude::*;
 const LIMIT: Duration = Duration::from_secs(5);
 
 fn setup() -> SessionSetup {
+    setup_of(MinorVersion::V1)
+}
+
+fn setup_of(minor: MinorVersion) -> SessionSetup {
     SessionSetup::new(
         ClientIdentity::new("test"),
-        SessionRequest::new(1 << 20, 64),
+        SessionRequest::new(minor, 1 << 20, 64),
         LIMIT,
     )
 }
@@ -25,7 +30,7 @@ fn operations(setup: &SessionSetup) -> Vec<Operation> {
     let header = CallHeader::decode(&mut d).unwrap();
     assert_eq!((header.xid, header.vers, header.proc), (9, 4, 1));
     let compound = CompoundArgs::<Operation>::decode(&mut d).unwrap();
-    assert_eq!(compound.minorversion, 1);
+    assert_eq!(compound.minorversion, setup.request.minor.number());
     compound
         .map(|args| Operation::of_args(&args.unwrap()))
         .collect()
@@ -93,10 +98,30 @@ fn three_calls_make_a_session_with_what_the_server_granted() {
 }
 
 #[test]
+fn all_calls_of_a_session_have_its_minor_version() {
+    let mut setup = setup_of(MinorVersion::V2);
+    assert_eq!(operations(&setup), [Operation::ExchangeId]);
+    assert!(is_call(setup.results(&samples::exchange_id())));
+    assert_eq!(operations(&setup), [Operation::CreateSession]);
+    assert!(is_call(setup.results(&samples::create_session(7, GRANTED))));
+    assert_eq!(operations(&setup).len(), 4);
+    let up = established(setup.results(&samples::reclaim_complete(1, 60)));
+    assert_eq!(up.session.minor(), MinorVersion::V2);
+    let mut end = SessionEnd::new(&up.session, LIMIT);
+    for _ in 0..2 {
+        let mut args = Vec::new();
+        end.next_args(&mut args);
+        let compound = CompoundArgs::<Operation>::decode(&mut Decoder::new(&args)).unwrap();
+        assert_eq!(compound.minorversion, 2);
+        end.results(&samples::refused(Nfsstat4::Badsession));
+    }
+}
+
+#[test]
 fn more_than_was_asked_for_is_not_used() {
     let mut setup = SessionSetup::new(
         ClientIdentity::new("test"),
-        SessionRequest::new(1024, 1),
+        SessionRequest::new(MinorVersion::V1, 1024, 1),
         LIMIT,
     );
     assert!(is_call(setup.results(&samples::exchange_id())));
@@ -118,13 +143,27 @@ fn a_server_without_the_version_or_minor_version_is_named() {
     assert_eq!(
         refusal.to_string(),
         "the server does not offer NFSv4, but NFS versions 2 to 3 (PROG_MISMATCH); set NFS_VERSION=3, or \
-         enable NFSv4.1 on the server"
+         enable NFSv4 on the server"
     );
-    let refusal = setup()
-        .results(&samples::refused(Nfsstat4::MinorVersMismatch))
-        .unwrap_err();
-    assert_eq!(refusal, SessionRefusal::NoMinorVersion1);
-    assert!(refusal.is_no_version());
+    for (minor, advice) in [
+        (
+            MinorVersion::V1,
+            "not minor version 1 (NFS4ERR_MINOR_VERS_MISMATCH); enable NFSv4.1 on the server, or set \
+             NFS_VERSION=3 if",
+        ),
+        (
+            MinorVersion::V2,
+            "not minor version 2 (NFS4ERR_MINOR_VERS_MISMATCH); enable NFSv4.2 on the server, or set \
+             NFS_VERSION=4.1 if",
+        ),
+    ] {
+        let refusal = setup_of(minor)
+            .results(&samples::refused(Nfsstat4::MinorVersMismatch))
+            .unwrap_err();
+        assert_eq!(refusal, SessionRefusal::NoMinorVersion(minor));
+        assert!(refusal.is_no_version());
+        assert!(refusal.to_string().contains(advice), "{refusal}");
+    }
 }
 
 #[test]
@@ -213,7 +252,7 @@ fn a_new_session_keeps_the_client_id_if_the_server_knows_it() {
     let again = || {
         SessionSetup::again(
             ClientIdentity::new("test"),
-            SessionRequest::new(1024, 4),
+            SessionRequest::new(MinorVersion::V1, 1024, 4),
             LIMIT,
             &lost,
         )

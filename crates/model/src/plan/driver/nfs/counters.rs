@@ -2,8 +2,8 @@
 
 use crate::counter::{
     COMMIT_FAILURES, CounterDecl, DUPLICATE_REPLIES, END_COMMITS, END_LOST_WRITES, LOST_WRITES,
-    READ_COMMITS, RETRANSMITS, SEND_ERRORS, UNCOMMITTED_WRITES, UNSTABLE_WRITES, WRITE_COMMITS,
-    counters, shared,
+    READ_COMMITS, RETRANSMITS, SEND_ERRORS, SLOT_WAIT_US, SLOT_WAITS, UNCOMMITTED_WRITES,
+    UNSTABLE_WRITES, WRITE_COMMITS, counters, shared,
 };
 
 const fn c(name: &'static str, text: &'static str) -> CounterDecl {
@@ -78,12 +78,11 @@ counters! {
         )
         .warns("waits for the end of the server's grace period: it has restarted");
         SlotWaits = c(
-            "slot_waits",
+            SLOT_WAITS,
             "NFSv4.1: calls that waited until a slot of their session was free.",
-        )
-        .notes("calls waited for a slot of their session; these waits are not in the service time of NFSv4.1, so compare response times and see slot_wait_us");
+        );
         SlotWaitTime = c(
-            "slot_wait_us",
+            SLOT_WAIT_US,
             "NFSv4.1: the time of these waits together, in microseconds. Waits of an operation's first call are before its service time.",
         );
         BoundSessions = c(

@@ -1,7 +1,8 @@
-//! A server of NFSv4.1 for tests: sessions with slots and kept replies, opens, files without
+//! A server of NFSv4.1 and NFSv4.2 for tests: sessions with slots and kept replies, opens, files without
 //! contents of their own. A script changes what it does with each COMPOUND of a session.
 
 use filermark_engine::data::{DataSource, VerifyLevel};
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::*;
 use filermark_onc::record::{RecordReader, append_fragments};
 use filermark_onc::rpc::{CallHeader, ReplyHeader};
@@ -72,6 +73,8 @@ struct SessionState {
 /// What the server has and has seen.
 pub(super) struct State {
     script: Box<Script>,
+    /// The minor version of all calls.
+    pub(super) minor: MinorVersion,
     /// Slots that are granted.
     pub(super) slots: u32,
     next: u64,
@@ -116,6 +119,7 @@ impl Server {
         let address = listener.local_addr().expect("bound");
         let state = Arc::new(Mutex::new(State {
             script: Box::new(script),
+            minor: MinorVersion::V1,
             slots,
             next: 1,
             clients: BTreeSet::new(),
@@ -232,7 +236,7 @@ impl State {
             return Some(vec![reply]);
         }
         let args = CompoundArgs::decode(&mut d).expect("a COMPOUND");
-        assert_eq!(args.minorversion, 1);
+        assert_eq!(args.minorversion, self.minor.number());
         let ops: Vec<Args<'_>> = args.map(|op| op.expect("sound arguments")).collect();
         let Some((Args::Sequence(sequence), rest)) = ops.split_first() else {
             assert_eq!(ops.len(), 1, "alone: {ops:?}");

@@ -263,7 +263,7 @@ fn slots_shrink_and_grow_as_the_server_wants() {
     bench.end();
 }
 
-fn callback(xid: u32, sequenceid: u32, sessionid: [u8; 16]) -> Vec<u8> {
+fn callback(xid: u32, minor: MinorVersion, sequenceid: u32, sessionid: [u8; 16]) -> Vec<u8> {
     let mut out = Vec::new();
     let header = CallHeader {
         xid,
@@ -274,7 +274,7 @@ fn callback(xid: u32, sequenceid: u32, sessionid: [u8; 16]) -> Vec<u8> {
         verf: OpaqueAuth::NONE,
     };
     xdr::append(&mut out, &header);
-    let mut compound = CompoundWriter::begin_callback(&mut out, b"", 1, 0);
+    let mut compound = CompoundWriter::begin_callback(&mut out, b"", minor.number(), 0);
     compound.op(&CbSequenceArgs {
         sessionid,
         sequenceid,
@@ -295,22 +295,33 @@ fn callback(xid: u32, sequenceid: u32, sessionid: [u8; 16]) -> Vec<u8> {
 /// A recall of what the client does not have is answered, in the session and outside of one.
 #[test]
 fn calls_of_the_server_are_answered() {
+    answers_calls(MinorVersion::V1, MinorVersion::V2);
+}
+
+/// The minor version of a session is that of its calls and of its callbacks.
+#[test]
+fn the_minor_version_is_that_of_all_calls_and_callbacks() {
+    answers_calls(MinorVersion::V2, MinorVersion::V1);
+}
+
+fn answers_calls(minor: MinorVersion, other: MinorVersion) {
     let mut sessionid = [0; 16];
     // The server numbers clients and sessions from 1.
     sessionid[7] = 2;
-    let mut bench = Bench::new(move |seen| match seen.nth {
-        0 => Deed::Call(callback(77, 1, sessionid)),
-        1 => Deed::Call(callback(78, 5, sessionid)),
-        2 => Deed::Call(callback(79, 2, [9; 16])),
+    let mut bench = Bench::of_minor(minor, move |seen| match seen.nth {
+        0 => Deed::Call(callback(77, minor, 1, sessionid)),
+        1 => Deed::Call(callback(78, minor, 5, sessionid)),
+        2 => Deed::Call(callback(79, minor, 2, [9; 16])),
         3 => Deed::Call(vec![0, 0, 0, 80, 0, 0, 0, 0]),
+        4 => Deed::Call(callback(81, other, 2, sessionid)),
         _ => Deed::Good,
     });
-    for _ in 0..5 {
+    for _ in 0..6 {
         bench.succeed(getattr());
     }
-    assert_eq!(bench.counters()["callbacks"], 4);
+    assert_eq!(bench.counters()["callbacks"], 5);
     let deadline = Instant::now() + Duration::from_secs(60);
-    while bench.server.state().answers.len() < 3 {
+    while bench.server.state().answers.len() < 4 {
         assert!(Instant::now() < deadline);
         bench.succeed(getattr());
     }
@@ -326,6 +337,7 @@ fn calls_of_the_server_are_answered() {
         (77, Nfsstat4::Badhandle),
         (78, Nfsstat4::SeqMisordered),
         (79, Nfsstat4::Badsession),
+        (81, Nfsstat4::MinorVersMismatch),
     ];
     assert_eq!(statuses.collect::<Vec<_>>(), expected);
     bench.end();
@@ -334,6 +346,24 @@ fn calls_of_the_server_are_answered() {
 /// A connection without calls sends SEQUENCE alone after a third of the lease, and once.
 #[test]
 fn an_idle_client_renews_its_lease() {
+    renews_its_lease(|bench| {
+        let mut done = Vec::new();
+        let now = bench.shard.core.state.clock.now();
+        bench.shard.poll(now, &mut done).expect("sockets work");
+        assert!(done.is_empty(), "no proc waits for it");
+    });
+}
+
+/// So it does between two phases, without a call of poll.
+#[test]
+fn a_client_renews_its_lease_between_phases() {
+    renews_its_lease(|bench| {
+        let wait = bench.shard.keep_alive().expect("a lease");
+        assert!(wait > Nanos::ZERO);
+    });
+}
+
+fn renews_its_lease(turn: impl Fn(&mut Bench)) {
     let clock = Clock::virtual_at_zero();
     let setup = ShardSetup {
         clock: clock.clone(),
@@ -341,12 +371,6 @@ fn an_idle_client_renews_its_lease() {
     };
     let mut bench = Bench::at(plan(), setup, Server::start(4, good));
     let third = Nanos(crate::version4::LEASE_ASSUMED.as_nanos() as u64 / 3);
-    let polled = |bench: &mut Bench| {
-        let mut done = Vec::new();
-        let now = bench.shard.core.state.clock.now();
-        bench.shard.poll(now, &mut done).expect("sockets work");
-        assert!(done.is_empty(), "no proc waits for it");
-    };
     let renewals = |bench: &Bench| {
         let state = bench.server.state();
         state
@@ -356,14 +380,14 @@ fn an_idle_client_renews_its_lease() {
             .count()
     };
     clock.sleep_until(Nanos(third.0 - 1));
-    polled(&mut bench);
+    turn(&mut bench);
     assert_eq!(bench.counters().get("lease_renewals"), None, "not yet");
     for nth in 1..=3 {
         clock.sleep_until(Nanos(nth * third.0 + nth));
         let deadline = Instant::now() + Duration::from_secs(60);
         while renewals(&bench) < nth as usize || bench.shard.core.calls.first(0).is_some() {
             assert!(Instant::now() < deadline);
-            polled(&mut bench);
+            turn(&mut bench);
             std::thread::sleep(Duration::from_micros(200));
         }
         let counters = bench.counters();
