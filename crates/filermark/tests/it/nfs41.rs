@@ -226,7 +226,7 @@ fn ganesha_is_validated_over_version_41() {
         return;
     };
     let export = ganesha.export();
-    let ended = sweep(&sandbox, export)
+    let ended = sweep(&sandbox, export, "4.1")
         .command("validate")
         .arg("--json")
         .run();

@@ -23,12 +23,8 @@ mod share;
 #[cfg(test)]
 mod tests;
 
-use filermark_model::plan::MinorVersion;
 use ops::Check;
 pub(super) use ops::V41;
-
-/// The minor version of the calls that a check writes itself.
-const MINOR_VERSION: u32 = MinorVersion::V1.number();
 
 /// Every check, in the order in which they run.
 pub(super) const TABLES: &[&[Check]] = &[

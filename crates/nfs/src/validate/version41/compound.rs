@@ -1,9 +1,8 @@
 //! NULL, COMPOUND and the RPC layer below.
 
-use super::MINOR_VERSION;
 use super::client::putfh;
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{send, written};
+use super::raw::{MINOR_VERSION, send, written};
 use crate::validate::both::rpc::{new_connection, null, proc_unavail, prog_unavail};
 use crate::validate::wire::{own_connection, refused_version};
 use filermark_driver_kit::checks;

@@ -1,9 +1,10 @@
 //! EXCHANGE_ID and DESTROY_CLIENTID.
 
-use super::MINOR_VERSION;
 use super::client::Opening;
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{UNKNOWN, create_session_args, exchange_id_args, send, session_of, written};
+use super::raw::{
+    MINOR_VERSION, UNKNOWN, create_session_args, exchange_id_args, send, session_of, written,
+};
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;

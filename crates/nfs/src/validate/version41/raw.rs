@@ -1,15 +1,18 @@
 //! Calls that are written operation by operation, without the rules that a client follows: a
 //! SEQUENCE that is wrong, missing or sent twice.
 
-use super::MINOR_VERSION;
 use super::client::{Client, putfh};
 use super::ops::Bench;
 use crate::client::{NFS_V4, RpcClient};
 use crate::validate::text::no_answer;
 use crate::version4::{ChannelLimits, ClientIdentity};
 use filermark_driver_kit::checks::{Outcome, Stop};
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Decoder;
+
+/// The minor version of the calls that a check writes itself.
+pub(super) const MINOR_VERSION: u32 = MinorVersion::V1.number();
 
 /// A client ID that no server has given.
 pub(super) const UNKNOWN: Clientid4 = 0x00f1_1e3a_0000_0bad;

@@ -1,9 +1,10 @@
 //! What becomes of a client's state when the client restarts.
 
-use super::MINOR_VERSION;
 use super::client::Opening;
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{Answer, create_session_args, exchange_id_args, send, session_of, written};
+use super::raw::{
+    Answer, MINOR_VERSION, create_session_args, exchange_id_args, send, session_of, written,
+};
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;

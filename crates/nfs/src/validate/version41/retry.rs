@@ -1,9 +1,8 @@
 //! Exactly-once semantics: a call that is sent again in its slot is not executed again.
 
-use super::MINOR_VERSION;
 use super::client::{Opening, of_mode, putfh};
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{Answer, Raw, send, written};
+use super::raw::{Answer, MINOR_VERSION, Raw, send, written};
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;

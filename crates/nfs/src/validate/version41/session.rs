@@ -1,9 +1,8 @@
 //! CREATE_SESSION, SEQUENCE, BIND_CONN_TO_SESSION, RECLAIM_COMPLETE and DESTROY_SESSION.
 
-use super::MINOR_VERSION;
 use super::client::putfh;
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{Raw, UNKNOWN, create_session_args, send, written};
+use super::raw::{MINOR_VERSION, Raw, UNKNOWN, create_session_args, send, written};
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
