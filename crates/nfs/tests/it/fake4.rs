@@ -171,6 +171,7 @@ impl State {
         let values = Attributes {
             ftype: Some(Ftype4::Dir),
             lease_time: Some(60),
+            supported_attrs: Some(Bitmap4::of(&[Attribute::Type, Attribute::LeaseTime])),
             ..Attributes::default()
         };
         match args {
@@ -225,6 +226,11 @@ impl State {
                 eof: true,
                 data: b"data",
             })),
+            Args::Write(args) => compound.result::<WriteArgs<'_>>(&Ok(WriteOk {
+                count: args.data.len() as u32,
+                committed: StableHow::FileSync,
+                writeverf: [1; 8],
+            })),
             Args::Getattr(asked) => {
                 let values = Attributes {
                     ftype: values
@@ -233,6 +239,9 @@ impl State {
                     lease_time: values
                         .lease_time
                         .filter(|_| asked.attr_request.has(Attribute::LeaseTime)),
+                    supported_attrs: values
+                        .supported_attrs
+                        .filter(|_| asked.attr_request.has(Attribute::SupportedAttrs)),
                     ..values
                 };
                 compound.result::<GetattrArgs>(&Ok(GetattrOk {

@@ -62,8 +62,7 @@ fn restart(b: &mut Bench<'_>) -> Result<(Answer, Result<(), Nfsstat4>), Stop> {
     b.file(b"file")?;
     let mut first = b.another();
     let denying = Opening::of(b"file", share::READ).denying(share::BOTH);
-    let opened = first.open(&dir, &denying);
-    b.succeeds("OPEN", opened)?;
+    b.succeeds("OPEN", || first.open(&dir, &denying))?;
     let up = first.nfs.session();
     let up = up.map_err(|error| no_answer("a session", &error))?;
     // The next call of the old session, as it would be right.
