@@ -1,5 +1,6 @@
 //! A server of NFSv4.1 that answers as a test wants it.
 
+use filermark_onc::nfs3::DirListWriter;
 use filermark_onc::nfs4::*;
 use filermark_onc::record::{RecordReader, append_fragments};
 use filermark_onc::rpc::{AcceptStat, CallHeader, ReplyHeader};
@@ -231,6 +232,19 @@ impl State {
                 committed: StableHow::FileSync,
                 writeverf: [1; 8],
             })),
+            // A list of many "." that has no end.
+            Args::Readdir(_) => compound.with(Operation::Readdir, |out| {
+                let mut list = DirListWriter::begin_v4(out, [1; 8], u32::MAX);
+                let none = Attributes::default();
+                for cookie in 3..1003 {
+                    list.push(&Entry4 {
+                        cookie,
+                        name: b".",
+                        attrs: Fattr4::new(&none),
+                    });
+                }
+                list.finish(false);
+            }),
             Args::Getattr(asked) => {
                 let values = Attributes {
                     ftype: values

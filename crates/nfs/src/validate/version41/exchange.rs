@@ -50,8 +50,8 @@ fn exchanged<T>(
         .map_err(|status| Stop::fail(format!("EXCHANGE_ID: {}", Nfsstat4::Ok), status))
 }
 
-/// DESTROY_CLIENTID of a client ID that was not confirmed. The server drops it anyway.
-fn give_up(b: &Bench<'_>, clientid: Clientid4) -> Outcome {
+/// DESTROY_CLIENTID of a client ID without sessions. What is refused there ends with the lease.
+pub(super) fn give_up(b: &Bench<'_>, clientid: Clientid4) -> Outcome {
     let args = written(MINOR_VERSION, |compound| {
         compound.op(&DestroyClientidArgs { clientid });
     });
@@ -95,7 +95,13 @@ fn same_client(b: &mut Bench<'_>) -> Outcome {
     });
     let mut rpc = own_connection(b.plan, b.target);
     let created = send(&mut rpc, "CREATE_SESSION", &args)?;
-    let sessionid = session_of(&created)?;
+    let sessionid = match session_of(&created) {
+        Ok(sessionid) => sessionid,
+        Err(stop) => {
+            give_up(b, clientid)?;
+            return Err(stop);
+        }
+    };
     let again = exchanged(b, owner, |ok| (ok.clientid, ok.flags));
     let args = written(MINOR_VERSION, |compound| {
         compound.op(&DestroySessionArgs { sessionid });

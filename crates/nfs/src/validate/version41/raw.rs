@@ -109,21 +109,19 @@ fn send_once(rpc: &mut RpcClient, what: &str, args: &[u8]) -> Result<Answer, Sto
 /// The status of a COMPOUND is that of its last result, and only that one may be a failure (RFC 8881
 /// section 16.2.3). Results that cannot be decoded are left to the check.
 fn ends_with_its_status(what: &str, row: CompoundRes<'_, Operation>) -> Outcome {
-    let (status, mut rest) = (row.status, row);
+    let (status, count, mut rest) = (row.status, row.left(), row);
     while let Some(of_result) = rest.next_status() {
         if rest.next().is_none_or(|result| result.is_err()) {
             break;
         }
-        let wanted = match rest.left() {
-            0 => status,
-            _ => Nfsstat4::Ok,
+        let (wanted, why) = match rest.left() {
+            0 => (status, "the status of the COMPOUND"),
+            _ => (Nfsstat4::Ok, "since others follow"),
         };
         if of_result != wanted {
-            let left = rest.left();
-            return Err(Stop::fail(
-                format!("{what}: {wanted} as status of the result in front of {left} others"),
-                of_result,
-            ));
+            let number = count - rest.left();
+            let expected = format!("{what}: result {number} of {count} with {wanted}, {why}");
+            return Err(Stop::fail(expected, of_result));
         }
     }
     Ok(())

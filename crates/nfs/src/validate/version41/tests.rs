@@ -12,7 +12,7 @@ use crate::validate::bench::Bench as AnyBench;
 use fake4::{Answer, Shared, State, start};
 use filermark_driver_kit::checks::{Outcome, Stop};
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
-use filermark_onc::nfs4::Nfsstat4;
+use filermark_onc::nfs4::{Nfsstat4, Operation};
 
 fn plan(port: u16) -> NfsPlan {
     NfsPlan {
@@ -188,6 +188,41 @@ fn a_call_that_is_to_be_made_later_is_made_again() {
     ] {
         assert_eq!(outcome(id, &answers), Ok(()), "{id}: {answers:?}");
     }
+}
+
+/// Client IDs that a server gives although it must not are given up.
+#[test]
+fn a_client_id_that_was_given_wrongly_is_given_up() {
+    for id in [
+        "exchange_id.flags",
+        "exchange_id.only_op",
+        "exchange_id.update",
+    ] {
+        let mut checks = TABLES.iter().copied().flatten();
+        let check = checks.find(|check| check.id == id).expect("a check");
+        let calls = with_bench(|bench, state| {
+            state.lock().expect("state").calls.clear();
+            let outcome = check.outcome(bench);
+            assert!(outcome.is_err(), "{id}");
+            state.lock().expect("state").calls.clone()
+        });
+        let of = |wanted| calls.iter().filter(|call| **call == wanted).count();
+        let made = of(Operation::ExchangeId);
+        assert!(made > 0, "{id}: {calls:?}");
+        assert_eq!(of(Operation::DestroyClientid), made, "{id}: {calls:?}");
+    }
+}
+
+#[test]
+fn a_listing_without_an_end_is_given_up() {
+    let listed = with_bench(|bench, _| {
+        let dir = bench.dir;
+        bench.list(&dir).map(|entries| entries.len())
+    });
+    let Err(Stop::Fail { expected, .. }) = listed else {
+        panic!("{listed:?}");
+    };
+    assert_eq!(expected, "READDIR: an end");
 }
 
 /// Answers with another status in front than that of the last result are refused.
