@@ -3,20 +3,16 @@
 
 use super::client::{Client, putfh};
 use super::ops::Bench;
-use crate::client::{NFS_V4, RpcClient};
+use crate::client::{NFS_V4, RpcClient, wait_limit};
 use crate::validate::text::no_answer;
 use crate::version4::{ChannelLimits, ClientIdentity, MINOR_VERSION, RetryWaits};
 use filermark_driver_kit::checks::{Outcome, Stop};
 use filermark_engine::interrupt_guard;
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Decoder;
-use std::time::Duration;
 
 /// A client ID that no server has given.
 pub(super) const UNKNOWN: Clientid4 = 0x00f1_1e3a_0000_0bad;
-
-/// How long a server is waited for that answers NFS4ERR_DELAY or NFS4ERR_GRACE.
-const DELAY_MAX: Duration = Duration::from_secs(120);
 
 /// What a COMPOUND is written with.
 pub(super) type Writer<'w> = CompoundWriter<'w, Operation>;
@@ -73,7 +69,7 @@ pub(super) fn written(minor_version: u32, write: impl FnOnce(&mut Writer<'_>)) -
 
 /// Sends a COMPOUND as it is, and again while the server asks for that before it has executed anything.
 pub(super) fn send(rpc: &mut RpcClient, what: &str, args: &[u8]) -> Result<Answer, Stop> {
-    let mut waits = RetryWaits::new(DELAY_MAX);
+    let mut waits = RetryWaits::new(wait_limit(rpc.options()));
     loop {
         let answer = send_once(rpc, what, args)?;
         let is_executed = answer.count > 1;
@@ -189,7 +185,7 @@ impl Raw {
         cachethis: bool,
         write: impl Fn(&mut Writer<'_>),
     ) -> Result<(Answer, Vec<u8>), Stop> {
-        let mut waits = RetryWaits::new(DELAY_MAX);
+        let mut waits = RetryWaits::new(wait_limit(self.client.nfs.rpc().options()));
         loop {
             let args = self.call_bytes(cachethis, &write);
             let answer = self.call_written(what, &args)?;
