@@ -26,7 +26,7 @@ pub use nfs3::{
     Reply,
 };
 pub use nfs4::{FileSystemFacts, NFS_V4, Nfs4Client, Reply4};
-pub(crate) use nfs4::{next_result, to_v3_status};
+pub(crate) use nfs4::{next_result, to_v3_status, wait_limit};
 pub use portmap::{PortLookup, find_port};
 pub use rpc::{Program, RpcClient, RpcOptions};
 

@@ -51,6 +51,12 @@ pub(crate) type Row<'r> = CompoundRes<'r, Operation>;
 /// What the results of a COMPOUND mean.
 pub(crate) type RowResult<T> = Result<Result<T, Nfsstat4>, DecodeError>;
 
+/// How long a server is waited for that answers NFS4ERR_DELAY or NFS4ERR_GRACE. One in its grace period is
+/// waited for longer than for an answer.
+pub(crate) fn wait_limit(options: &RpcOptions) -> Duration {
+    options.reply_timeout.saturating_mul(2).min(WAIT_MAX)
+}
+
 /// A client of one server with a session of its own.
 #[derive(Debug)]
 pub struct Nfs4Client {
@@ -78,8 +84,7 @@ impl Nfs4Client {
         cred: AuthBody,
         options: RpcOptions,
     ) -> Self {
-        // A server in its grace period is waited for longer than for an answer.
-        let wait_limit = options.reply_timeout.saturating_mul(2).min(WAIT_MAX);
+        let wait_limit = wait_limit(&options);
         Self {
             rpc: RpcClient::new(address, NFS_V4, cred, options),
             identity: ClientIdentity::new("control"),

@@ -116,13 +116,24 @@ impl<'a, V: Version> Bench<'a, V> {
         }
     }
 
-    fn ask<O, D: Refused<Status = V::Status>>(
+    /// The answer to a call, after those that ask to call again later.
+    pub(super) fn ask<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
     ) -> Result<Result<O, D>, Stop> {
-        let nfs = &mut self.nfs;
-        let reply = self.jukebox.until(|| call(nfs), is_settled);
+        let (nfs, jukebox) = (&mut self.nfs, self.jukebox);
+        let reply = jukebox.until(|| call(nfs), is_settled);
+        reply.map_err(|error| no_answer(what, &error))
+    }
+
+    /// The answer to a call by a client that is not the bench's own.
+    pub(super) fn ask_other<O, D: Refused<Status = V::Status>>(
+        &self,
+        what: &str,
+        call: impl FnMut() -> Answer<O, D>,
+    ) -> Result<Result<O, D>, Stop> {
+        let reply = self.jukebox.until(call, is_settled);
         reply.map_err(|error| no_answer(what, &error))
     }
 

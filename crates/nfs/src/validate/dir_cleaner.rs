@@ -94,18 +94,19 @@ impl<'a> DirCleaner<'a> {
     /// The names in a directory except "." and "..".
     fn list(&mut self, dir: &AnyFh) -> Result<Vec<Vec<u8>>, Stop> {
         let count = self.dir_bytes;
-        let mut all = Vec::new();
+        let (mut all, mut seen) = (Vec::new(), 0);
         let mut from = (0, Verf::default());
         loop {
             let part = self.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
             let last = part.entries.last().map(|entry| entry.cookie);
+            seen += part.entries.len();
             let names = part.entries.into_iter().map(|entry| entry.name);
             all.extend(names.filter(|name| !is_dot(name)));
             match last {
                 Some(cookie) if !part.eof => from = (cookie, part.cookieverf),
                 _ => return Ok(all),
             }
-            if all.len() > 10_000 {
+            if seen > 10_000 {
                 return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
             }
         }

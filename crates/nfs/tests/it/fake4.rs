@@ -1,5 +1,6 @@
 //! A server of NFSv4.1 that answers as a test wants it.
 
+use filermark_onc::nfs3::DirListWriter;
 use filermark_onc::nfs4::*;
 use filermark_onc::record::{RecordReader, append_fragments};
 use filermark_onc::rpc::{AcceptStat, CallHeader, ReplyHeader};
@@ -171,6 +172,7 @@ impl State {
         let values = Attributes {
             ftype: Some(Ftype4::Dir),
             lease_time: Some(60),
+            supported_attrs: Some(Bitmap4::of(&[Attribute::Type, Attribute::LeaseTime])),
             ..Attributes::default()
         };
         match args {
@@ -225,6 +227,24 @@ impl State {
                 eof: true,
                 data: b"data",
             })),
+            Args::Write(args) => compound.result::<WriteArgs<'_>>(&Ok(WriteOk {
+                count: args.data.len() as u32,
+                committed: StableHow::FileSync,
+                writeverf: [1; 8],
+            })),
+            // A list of many "." that has no end.
+            Args::Readdir(_) => compound.with(Operation::Readdir, |out| {
+                let mut list = DirListWriter::begin_v4(out, [1; 8], u32::MAX);
+                let none = Attributes::default();
+                for cookie in 3..1003 {
+                    list.push(&Entry4 {
+                        cookie,
+                        name: b".",
+                        attrs: Fattr4::new(&none),
+                    });
+                }
+                list.finish(false);
+            }),
             Args::Getattr(asked) => {
                 let values = Attributes {
                     ftype: values
@@ -233,6 +253,9 @@ impl State {
                     lease_time: values
                         .lease_time
                         .filter(|_| asked.attr_request.has(Attribute::LeaseTime)),
+                    supported_attrs: values
+                        .supported_attrs
+                        .filter(|_| asked.attr_request.has(Attribute::SupportedAttrs)),
                     ..values
                 };
                 compound.result::<GetattrArgs>(&Ok(GetattrOk {

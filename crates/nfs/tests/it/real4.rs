@@ -372,6 +372,35 @@ fn ganesha_is_validated() {
     assert_eq!(std::fs::read_dir(files).expect("list").count(), 0);
 }
 
+/// Files belong to the anonymous user or to one without rights beside its own, and the checks find nothing
+/// else.
+#[test]
+fn a_server_that_squashes_root_is_validated() {
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let options = ServerOptions {
+        root_squash: true,
+        ..SERVER
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, options)) else {
+        return;
+    };
+    let (plan, mount) = plan_of(server.export());
+    let writable = format!("chmod 777 {}", server.export().path);
+    let changed = server.run(&writable, Duration::from_secs(60));
+    assert_eq!(changed.expect("a shell").status, 0);
+    for uid in [0, 1000] {
+        let plan = NfsPlan {
+            uid,
+            gid: uid,
+            ..plan.clone()
+        };
+        let failed = failed_checks(&sandbox, &plan, &mount);
+        assert_eq!(failed, KERNEL_FAILS, "uid {uid}");
+    }
+}
+
 #[test]
 fn the_kernel_server_is_validated() {
     let Some(sandbox) = available(Sandbox::new()) else {

@@ -183,6 +183,14 @@ impl<'r, O: OperationSet> CompoundRes<'r, O> {
         self.left
     }
 
+    /// The status of the next results, which stay to be read. `None`: there are none, or they are cut off.
+    pub fn next_status(&self) -> Option<Nfsstat4> {
+        self.left.checked_sub(1)?;
+        let mut results = self.results;
+        results.u32("nfs_resop4.resop").ok()?;
+        Nfsstat4::decode_as(&mut results, "nfs_resop4.status").ok()
+    }
+
     /// Reads the next results, which must be of this operation.
     ///
     /// # Errors

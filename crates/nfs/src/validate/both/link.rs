@@ -12,10 +12,11 @@ pub(in crate::validate) fn linked<V: Common>(b: &mut Bench<'_, V>) -> Result<V::
     let is_promised = b.target.fsinfo.properties & fsf::LINK != 0;
     match b.either("LINK", |nfs| V::link(nfs, &file, &dir, b"two"))? {
         Ok(()) => Ok(file),
-        Err(status) if V::NOTSUPP == Some(status) && is_promised => Err(Stop::fail(
-            "LINK works, as FSINFO announces with FSF3_LINK",
-            status,
-        )),
+        Err(_) if V::lacks(b.target, fsf::LINK) => Err(b.stated_to_lack("LINK")),
+        Err(status) if V::NOTSUPP == Some(status) && is_promised => {
+            let stated = "LINK works, since the server states that it supports hard links";
+            Err(Stop::fail(stated, status))
+        }
         Err(status) => Err(b.unsupported_or_wrong("LINK", status)),
     }
 }

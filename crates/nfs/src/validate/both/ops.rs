@@ -5,6 +5,7 @@ use crate::target::Target;
 use crate::validate::bench::{Answer, Bench, Refused, Version};
 use crate::validate::text::{is_dot, shown};
 use filermark_driver_kit::checks::{Outcome, Stop, same_bytes};
+use filermark_onc::nfs3::fsf;
 use std::fmt::Debug;
 
 /// The answer of a procedure, with only the version's status if it fails.
@@ -66,6 +67,12 @@ pub(in crate::validate) trait Common: Version {
     const ISDIR: Self::Status;
     /// The procedure is not supported, if the version has a status for it.
     const NOTSUPP: Option<Self::Status>;
+
+    /// Whether the server states that it has no links of this kind, a bit of
+    /// [`filermark_onc::nfs3::fsf`].
+    fn lacks(_target: &Target, _property: u32) -> bool {
+        false
+    }
 
     /// The attributes that shared checks compare.
     fn facts(attributes: &Self::Attributes) -> Facts;
@@ -154,6 +161,13 @@ impl<V: Common> Bench<'_, V> {
             Ok(ok) => Ok(ok),
             Err(status) => Err(self.unsupported_or_wrong(what, status)),
         }
+    }
+
+    /// The end of a check of links that the server states not to have.
+    pub(in crate::validate) fn stated_to_lack(&self, what: &str) -> Stop {
+        Stop::Skip(format!(
+            "{what}: the server states that it has no such links"
+        ))
     }
 
     /// The end of a check whose call was answered with this status instead of results.
@@ -246,7 +260,13 @@ impl<V: Common> Bench<'_, V> {
         text: &[u8],
     ) -> Result<V::Handle, Stop> {
         let dir = self.dir;
-        let made = self.done_if_supported("SYMLINK", |nfs| V::symlink(nfs, &dir, name, text))?;
+        let made = match self.either("SYMLINK", |nfs| V::symlink(nfs, &dir, name, text))? {
+            Ok(made) => made,
+            Err(_) if V::lacks(self.target, fsf::SYMLINK) => {
+                return Err(self.stated_to_lack("SYMLINK"));
+            }
+            Err(status) => return Err(self.unsupported_or_wrong("SYMLINK", status)),
+        };
         self.handle_of(made, &dir, name)
     }
 
@@ -269,17 +289,18 @@ impl<V: Common> Bench<'_, V> {
     /// All entries of a directory except "." and "..".
     pub(in crate::validate) fn list(&mut self, dir: &V::Handle) -> Result<Entries<V>, Stop> {
         let count = V::list_bytes(self.target);
-        let mut all = Vec::new();
+        let (mut all, mut seen) = (Vec::new(), 0);
         let mut from = V::START;
         loop {
             let part = self.done("READDIR", |nfs| V::readdir(nfs, dir, from, count))?;
             let last = part.entries.last().map(|entry| entry.next);
+            seen += part.entries.len();
             all.extend(part.entries.into_iter().filter(|e| !is_dot(&e.name)));
             match last {
                 Some(next) if !part.eof => from = next,
                 _ => return Ok(all),
             }
-            if all.len() > 10_000 {
+            if seen > 10_000 {
                 return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
             }
         }

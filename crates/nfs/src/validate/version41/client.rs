@@ -24,7 +24,8 @@ pub(in crate::validate) struct Client {
 struct Held {
     file: Fh4,
     stateid: Stateid4,
-    is_lock: bool,
+    /// The range of a lock.
+    locked: Option<Range>,
 }
 
 /// What an OPEN is to do.
@@ -140,11 +141,11 @@ impl Client {
     /// the lease.
     pub(super) fn end(&mut self) {
         let mut held = std::mem::take(&mut self.held);
-        held.sort_by_key(|held| !held.is_lock);
+        held.sort_by_key(|held| held.locked.is_none());
         for Held {
             file,
             stateid,
-            is_lock,
+            locked,
         } in held
         {
             // The latest version of the state.
@@ -152,11 +153,9 @@ impl Client {
                 seqid: 0,
                 ..stateid
             };
-            let given_up = match is_lock {
-                true => self
-                    .unlock(&file, stateid, Range::write(0, u64::MAX))
-                    .map(drop),
-                false => self.close(&file, stateid).map(drop),
+            let given_up = match locked {
+                Some(range) => self.unlock(&file, stateid, range).map(drop),
+                None => self.close(&file, stateid).map(drop),
             };
             if let Err(error) = given_up {
                 tracing::debug!(target: "filermark_nfs::rpc", %error, "state is left");
@@ -171,12 +170,15 @@ impl Client {
         self.nfs.ownerid().to_vec()
     }
 
-    pub(super) fn hold(&mut self, file: Fh4, stateid: Stateid4, is_lock: bool) {
-        self.held.retain(|held| held.stateid.other != stateid.other);
+    /// Notes what is open, or locked with this range, and is to be given up in the end. An open is noted
+    /// once, and each range of a lock.
+    pub(super) fn hold(&mut self, file: Fh4, stateid: Stateid4, locked: Option<Range>) {
+        let is_same = |held: &Held| held.stateid.other == stateid.other && held.locked == locked;
+        self.held.retain(|held| !is_same(held));
         self.held.push(Held {
             file,
             stateid,
-            is_lock,
+            locked,
         });
     }
 
@@ -217,7 +219,7 @@ impl Client {
             }))
         })?;
         if let Ok(opened) = &opened {
-            self.hold(opened.file, opened.stateid, false);
+            self.hold(opened.file, opened.stateid, None);
         }
         Ok(opened)
     }

@@ -6,6 +6,7 @@ use super::raw::{MINOR_VERSION, send, written};
 use crate::validate::both::rpc::{new_connection, null, proc_unavail, prog_unavail};
 use crate::validate::wire::{own_connection, refused_version};
 use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs4::*;
 
 const RPC: &str = "RFC 5531 section 9";
@@ -140,5 +141,8 @@ fn saved(b: &mut Bench<'_>) -> Outcome {
         })?;
     answer.must_be("SAVEFH, PUTROOTFH, RESTOREFH, GETFH", &[Nfsstat4::Ok])?;
     let handle = answer.result::<GetfhArgs, _>(5, |result| Some(result.ok()?.object.to_fh()));
-    b.equal("the file handle", Some(dir), handle)
+    match handle {
+        Some(handle) => b.same_object("GETFH after RESTOREFH", &dir, &handle),
+        None => Err(Stop::fail("GETFH: its results", "none")),
+    }
 }

@@ -7,6 +7,7 @@ use super::raw::{
 };
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
+use crate::version4::ClientIdentity;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs4::*;
@@ -51,8 +52,8 @@ fn exchanged<T>(
         .map_err(|status| Stop::fail(format!("EXCHANGE_ID: {}", Nfsstat4::Ok), status))
 }
 
-/// DESTROY_CLIENTID of a client ID that was not confirmed. The server drops it anyway.
-fn give_up(b: &Bench<'_>, clientid: Clientid4) -> Outcome {
+/// DESTROY_CLIENTID of a client ID without sessions. What is refused there ends with the lease.
+pub(super) fn give_up(b: &Bench<'_>, clientid: Clientid4) -> Outcome {
     let args = written(MINOR_VERSION, |compound| {
         compound.op(&DestroyClientidArgs { clientid });
     });
@@ -96,7 +97,13 @@ fn same_client(b: &mut Bench<'_>) -> Outcome {
     });
     let mut rpc = own_connection(b.plan, b.target);
     let created = send(&mut rpc, "CREATE_SESSION", &args)?;
-    let sessionid = session_of(&created)?;
+    let sessionid = match session_of(&created) {
+        Ok(sessionid) => sessionid,
+        Err(stop) => {
+            give_up(b, clientid)?;
+            return Err(stop);
+        }
+    };
     let again = exchanged(b, owner, |ok| (ok.clientid, ok.flags));
     let args = written(MINOR_VERSION, |compound| {
         compound.op(&DestroySessionArgs { sessionid });
@@ -115,19 +122,26 @@ fn same_client(b: &mut Bench<'_>) -> Outcome {
 fn flags(b: &mut Bench<'_>) -> Outcome {
     let identity = b.new_identity();
     let what = "EXCHANGE_ID with EXCHGID4_FLAG_CONFIRMED_R";
-    match exchange(b, identity.client_owner(), exchgid::CONFIRMED_R, |ok| {
-        ok.clientid
-    })? {
-        Err(Nfsstat4::Inval) => Ok(()),
-        Err(status) => Err(Stop::fail(format!("{what}: {}", Nfsstat4::Inval), status)),
+    exchange_refused(b, what, &identity, exchgid::CONFIRMED_R, Nfsstat4::Inval)
+}
+
+/// EXCHANGE_ID of a new client, which must be refused with this.
+fn exchange_refused(
+    b: &Bench<'_>,
+    what: &str,
+    identity: &ClientIdentity,
+    flags: u32,
+    wanted: Nfsstat4,
+) -> Outcome {
+    let got = match exchange(b, identity.client_owner(), flags, |ok| ok.clientid)? {
+        Err(status) if status == wanted => return Ok(()),
+        Err(status) => status,
         Ok(clientid) => {
             give_up(b, clientid)?;
-            Err(Stop::fail(
-                format!("{what}: {}", Nfsstat4::Inval),
-                Nfsstat4::Ok,
-            ))
+            Nfsstat4::Ok
         }
-    }
+    };
+    Err(Stop::fail(format!("{what}: {wanted}"), got))
 }
 
 fn only_op(b: &mut Bench<'_>) -> Outcome {
@@ -138,6 +152,10 @@ fn only_op(b: &mut Bench<'_>) -> Outcome {
         compound.op(&PutrootfhArgs {});
     });
     let answer = send(&mut own_connection(b.plan, b.target), what, &args)?;
+    let made = answer.result::<ExchangeIdArgs<'_>, _>(0, |result| Some(result.ok()?.clientid));
+    if let Some(clientid) = made {
+        give_up(b, clientid)?;
+    }
     answer.must_be(what, &[Nfsstat4::NotOnlyOp])
 }
 
@@ -145,13 +163,7 @@ fn update(b: &mut Bench<'_>) -> Outcome {
     let identity = b.new_identity();
     let what = "EXCHANGE_ID with EXCHGID4_FLAG_UPD_CONFIRMED_REC_A";
     let flags = exchgid::UPD_CONFIRMED_REC_A;
-    match exchange(b, identity.client_owner(), flags, |ok| ok.clientid)? {
-        Err(Nfsstat4::Noent) => Ok(()),
-        other => {
-            let got = other.err().unwrap_or(Nfsstat4::Ok);
-            Err(Stop::fail(format!("{what}: {}", Nfsstat4::Noent), got))
-        }
-    }
+    exchange_refused(b, what, &identity, flags, Nfsstat4::Noent)
 }
 
 fn destroy_client(b: &Bench<'_>, what: &str, clientid: Clientid4, wanted: Nfsstat4) -> Outcome {
@@ -173,8 +185,8 @@ fn busy_with_state(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     b.file(b"file")?;
     let mut other = b.another();
-    let opened = other.open(&dir, &Opening::of(b"file", share::READ));
-    b.succeeds("OPEN", opened)?;
+    let opening = Opening::of(b"file", share::READ);
+    b.succeeds("OPEN", || other.open(&dir, &opening))?;
     let up = other.nfs.session();
     let up = up.map_err(|error| no_answer("a session", &error))?;
     let (clientid, sessionid) = (up.session.clientid(), up.session.sessionid());

@@ -78,7 +78,7 @@ impl Client {
             })
         })?;
         if let Ok(stateid) = locked {
-            self.hold(*file, stateid, true);
+            self.hold(*file, stateid, Some(range));
         }
         Ok(locked.map_err(|status| NotGranted { status, holder }))
     }

@@ -5,7 +5,6 @@ use crate::client::{AnyFh, ClientError, DirEntry, Removal, Reply4, RpcClient};
 use crate::target::Target;
 use crate::validate::bench::{self, Of, Refused, Version};
 use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
-use crate::validate::text::no_answer;
 pub(super) use filermark_driver_kit::checks::Outcome;
 use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;
@@ -53,7 +52,11 @@ impl Version for V41 {
     const STALE: Nfsstat4 = Nfsstat4::Stale;
 
     fn is_gone(status: Nfsstat4) -> bool {
-        matches!(status, Nfsstat4::Stale | Nfsstat4::Badhandle)
+        // The last is that of volatile handles (RFC 8881 section 4.2.3).
+        matches!(
+            status,
+            Nfsstat4::Stale | Nfsstat4::Badhandle | Nfsstat4::Fhexpired
+        )
     }
 
     fn handle(handle: &AnyFh) -> Fh4 {
@@ -118,6 +121,10 @@ impl Common for V41 {
     const NOTDIR: Nfsstat4 = Nfsstat4::Notdir;
     const ISDIR: Nfsstat4 = Nfsstat4::Isdir;
     const NOTSUPP: Option<Nfsstat4> = Some(Nfsstat4::Notsupp);
+
+    fn lacks(target: &Target, property: u32) -> bool {
+        target.fsinfo.properties & property == 0
+    }
 
     fn facts(attributes: &Fattr3) -> Facts {
         Facts {
@@ -246,6 +253,24 @@ impl Common for V41 {
     }
 }
 
+/// The attributes that every server must support (RFC 8881 table 4).
+pub(super) const OF_ALL: &[Attribute] = &[
+    Attribute::SupportedAttrs,
+    Attribute::Type,
+    Attribute::FhExpireType,
+    Attribute::Change,
+    Attribute::Size,
+    Attribute::LinkSupport,
+    Attribute::SymlinkSupport,
+    Attribute::NamedAttr,
+    Attribute::Fsid,
+    Attribute::UniqueHandles,
+    Attribute::LeaseTime,
+    Attribute::RdattrError,
+    Attribute::Filehandle,
+    Attribute::SuppattrExclcreat,
+];
+
 /// The section on what a stateid is compared with.
 pub(super) const STATEID: &str = "RFC 8881 section 8.2.4";
 
@@ -267,7 +292,54 @@ impl Bench<'_> {
         let what = format!("GETATTR of {names}");
         let request = Bitmap4::of(wanted);
         let got = self.done(&what, |client| client.getattr(object, request, &take))?;
-        got.ok_or_else(|| Stop::skip(format!("the server does not support {names}")))
+        got.ok_or_else(|| match wanted.iter().all(|one| OF_ALL.contains(one)) {
+            true => Stop::fail(format!("{what}, which is required (section 5.6)"), "none"),
+            false => Stop::skip(format!("the server does not support {names}")),
+        })
+    }
+
+    /// Two handles must be of one object. They may differ, unless the server states `unique_handles`
+    /// (RFC 8881 section 5.8.1.10).
+    pub(super) fn same_object(&mut self, what: &str, wanted: &Fh4, is: &Fh4) -> Outcome {
+        if wanted == is {
+            return Ok(());
+        }
+        let unique = [Attribute::UniqueHandles];
+        if self.get_attributes(wanted, &unique, |a| a.unique_handles)? {
+            return Err(Stop::fail(
+                format!("{what}: the same file handle, since unique_handles is true"),
+                "another file handle",
+            ));
+        }
+        let (wanted, is) = (self.facts(wanted)?, self.facts(is)?);
+        self.equal(
+            &format!("{what}: fsid and fileid"),
+            (wanted.fsid, wanted.fileid),
+            (is.fsid, is.fileid),
+        )?;
+        self.note("an object has more than one file handle");
+        Ok(())
+    }
+
+    /// What an operation states about the attribute `change` of a directory that it changed. Values that
+    /// are not atomic may be of any time.
+    pub(super) fn changed(&self, info: ChangeInfo4, before: u64, after: u64) -> Outcome {
+        self.holds(before != after, "another value of change", before)?;
+        match info.atomic {
+            true => self.equal("cinfo", (before, after), (info.before, info.after)),
+            false => Ok(()),
+        }
+    }
+
+    /// How many of `wanted` bytes WRITE wrote. A server may write fewer (RFC 8881 section 18.32.3).
+    pub(super) fn wrote_all(&self, what: &str, wanted: usize, count: u32) -> Outcome {
+        let count = count as usize;
+        if (1..wanted).contains(&count) {
+            return Err(Stop::skip(format!(
+                "{what}: the server writes {count} of {wanted} bytes at once"
+            )));
+        }
+        self.equal(&format!("{what}: count"), wanted, count)
     }
 
     /// The attribute `change`.
@@ -275,18 +347,13 @@ impl Bench<'_> {
         self.get_attributes(object, &[Attribute::Change], |a| a.change)
     }
 
-    /// The answer of a client that is not the bench's own.
-    pub(super) fn answer<T>(
+    /// The results of a call by another client that must succeed.
+    pub(super) fn succeeds<T>(
         &self,
         what: &str,
-        reply: Reply4<T>,
-    ) -> Result<Result<T, Nfsstat4>, Stop> {
-        reply.map_err(|error| no_answer(what, &error))
-    }
-
-    /// The results of a call by another client that must succeed.
-    pub(super) fn succeeds<T>(&self, what: &str, reply: Reply4<T>) -> Result<T, Stop> {
-        self.answer(what, reply)?
+        call: impl FnMut() -> Reply4<T>,
+    ) -> Result<T, Stop> {
+        self.ask_other(what, call)?
             .map_err(|status| Stop::fail(format!("{what}: {}", Nfsstat4::Ok), status))
     }
 }

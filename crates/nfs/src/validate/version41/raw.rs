@@ -3,10 +3,11 @@
 
 use super::client::{Client, putfh};
 use super::ops::Bench;
-use crate::client::{NFS_V4, RpcClient};
+use crate::client::{NFS_V4, RpcClient, wait_limit};
 use crate::validate::text::no_answer;
-use crate::version4::{ChannelLimits, ClientIdentity};
+use crate::version4::{ChannelLimits, ClientIdentity, RetryWaits};
 use filermark_driver_kit::checks::{Outcome, Stop};
+use filermark_engine::interrupt_guard;
 use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Decoder;
@@ -70,18 +71,60 @@ pub(super) fn written(minor_version: u32, write: impl FnOnce(&mut Writer<'_>)) -
     args
 }
 
-/// Sends a COMPOUND as it is.
+/// Sends a COMPOUND as it is, and again while the server asks for that before it has executed anything.
 pub(super) fn send(rpc: &mut RpcClient, what: &str, args: &[u8]) -> Result<Answer, Stop> {
+    let mut waits = RetryWaits::new(wait_limit(rpc.options()));
+    loop {
+        let answer = send_once(rpc, what, args)?;
+        let is_executed = answer.count > 1;
+        if is_executed || !may_call_again(&mut waits, answer.status) {
+            return Ok(answer);
+        }
+    }
+}
+
+/// Waits if a call with this status is to be repeated.
+fn may_call_again(waits: &mut RetryWaits, status: Nfsstat4) -> bool {
+    let Some(wait) = waits.next(status) else {
+        return false;
+    };
+    interrupt_guard::sleep(wait);
+    !interrupt_guard::stop_requested()
+}
+
+fn send_once(rpc: &mut RpcClient, what: &str, args: &[u8]) -> Result<Answer, Stop> {
     let results = rpc
         .call_raw(NFS_V4, PROC_COMPOUND, args)
         .map_err(|error| no_answer(what, &error))?;
     let row = CompoundRes::<Operation>::decode(&mut Decoder::new(results))
         .map_err(|error| Stop::fail(format!("{what}: results of COMPOUND"), error))?;
+    ends_with_its_status(what, row)?;
     Ok(Answer {
         status: row.status,
         count: row.left(),
         body: results.to_vec(),
     })
+}
+
+/// The status of a COMPOUND is that of its last result, and only that one may be a failure (RFC 8881
+/// section 16.2.3). Results that cannot be decoded are left to the check.
+fn ends_with_its_status(what: &str, row: CompoundRes<'_, Operation>) -> Outcome {
+    let (status, count, mut rest) = (row.status, row.left(), row);
+    while let Some(of_result) = rest.next_status() {
+        if rest.next().is_none_or(|result| result.is_err()) {
+            break;
+        }
+        let (wanted, why) = match rest.left() {
+            0 => (status, "the status of the COMPOUND"),
+            _ => (Nfsstat4::Ok, "since others follow"),
+        };
+        if of_result != wanted {
+            let number = count - rest.left();
+            let expected = format!("{what}: result {number} of {count} with {wanted}, {why}");
+            return Err(Stop::fail(expected, of_result));
+        }
+    }
+    Ok(())
 }
 
 /// A session whose first slot is used by hand.
@@ -132,10 +175,28 @@ impl Raw {
         &mut self,
         what: &str,
         cachethis: bool,
-        write: impl FnOnce(&mut Writer<'_>),
+        write: impl Fn(&mut Writer<'_>),
     ) -> Result<Answer, Stop> {
-        let args = self.call_bytes(cachethis, write);
-        self.call_written(what, &args)
+        self.call_and_bytes(what, cachethis, write)
+            .map(|(answer, _)| answer)
+    }
+
+    /// The same with the bytes that were sent, for a call that is to be sent again. A call that the
+    /// server could not execute yet is made anew: its sequence number is used up.
+    pub(super) fn call_and_bytes(
+        &mut self,
+        what: &str,
+        cachethis: bool,
+        write: impl Fn(&mut Writer<'_>),
+    ) -> Result<(Answer, Vec<u8>), Stop> {
+        let mut waits = RetryWaits::new(wait_limit(self.client.nfs.rpc().options()));
+        loop {
+            let args = self.call_bytes(cachethis, &write);
+            let answer = self.call_written(what, &args)?;
+            if !may_call_again(&mut waits, answer.status) {
+                return Ok((answer, args));
+            }
+        }
     }
 
     /// The bytes of a COMPOUND that begins with SEQUENCE.

@@ -1,6 +1,7 @@
 //! What becomes of a client's state when the client restarts.
 
 use super::client::Opening;
+use super::exchange::give_up;
 use super::ops::{Bench, Check, Outcome, Subject};
 use super::raw::{
     Answer, MINOR_VERSION, create_session_args, exchange_id_args, send, session_of, written,
@@ -45,14 +46,7 @@ fn unconfirmed(b: &mut Bench<'_>) -> Outcome {
     // The session is still there, and so is the open.
     let written_to = b.writes(&opened, b"data");
     let closed = b.closes(&opened);
-    let args = written(MINOR_VERSION, |compound| {
-        compound.op(&DestroyClientidArgs { clientid });
-    });
-    send(
-        &mut own_connection(b.plan, b.target),
-        "DESTROY_CLIENTID",
-        &args,
-    )?;
+    give_up(b, clientid)?;
     written_to.and(closed)
 }
 
@@ -63,8 +57,7 @@ fn restart(b: &mut Bench<'_>) -> Result<(Answer, Result<(), Nfsstat4>), Stop> {
     b.file(b"file")?;
     let mut first = b.another();
     let denying = Opening::of(b"file", share::READ).denying(share::BOTH);
-    let opened = first.open(&dir, &denying);
-    b.succeeds("OPEN", opened)?;
+    b.succeeds("OPEN", || first.open(&dir, &denying))?;
     let up = first.nfs.session();
     let up = up.map_err(|error| no_answer("a session", &error))?;
     // The next call of the old session, as it would be right.
@@ -75,7 +68,13 @@ fn restart(b: &mut Bench<'_>) -> Result<(Answer, Result<(), Nfsstat4>), Stop> {
         compound.op(&create_session_args(clientid, sequence));
     });
     let created = send(&mut rpc, "CREATE_SESSION", &args)?;
-    let sessionid = session_of(&created)?;
+    let sessionid = match session_of(&created) {
+        Ok(sessionid) => sessionid,
+        Err(stop) => {
+            give_up(b, clientid)?;
+            return Err(stop);
+        }
+    };
     let args = written(MINOR_VERSION, |compound| {
         compound.op(&next);
     });
@@ -83,16 +82,11 @@ fn restart(b: &mut Bench<'_>) -> Result<(Answer, Result<(), Nfsstat4>), Stop> {
     let other = Opening::of(b"file", share::BOTH);
     let opened = b.either("OPEN", |client| client.open(&dir, &other));
     // The second client is ended, whatever it showed.
-    for args in [
-        written(MINOR_VERSION, |compound| {
-            compound.op(&DestroySessionArgs { sessionid });
-        }),
-        written(MINOR_VERSION, |compound| {
-            compound.op(&DestroyClientidArgs { clientid });
-        }),
-    ] {
-        send(&mut rpc, "the end of the client", &args)?;
-    }
+    let args = written(MINOR_VERSION, |compound| {
+        compound.op(&DestroySessionArgs { sessionid });
+    });
+    let destroyed = send(&mut rpc, "DESTROY_SESSION", &args).map(drop);
+    destroyed.and(give_up(b, clientid))?;
     Ok((of_old?, opened?.map(drop)))
 }
 

@@ -2,7 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome, Subject};
 use crate::validate::both::link::{
-    across as link_across, exist, notdir as link_notdir, remove, same_file as one_file,
+    across as link_across, exist, linked, notdir as link_notdir, remove, same_file as one_file,
 };
 use crate::validate::both::rename::{
     self as both, across, dir_over_file, file_over_dir, moved, noent, over_file, same_name,
@@ -65,8 +65,7 @@ fn over_full_dir(b: &mut Bench<'_>) -> Outcome {
 
 fn same_file(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
-    let file = b.file(b"one")?;
-    b.done_if_supported("LINK", |client| client.link(&file, &dir, b"two"))?;
+    let file = linked(b)?;
     b.done("RENAME over a hard link to the same file", |client| {
         client.nfs.rename((&dir, b"one"), (&dir, b"two"))
     })?;

@@ -2,7 +2,7 @@
 
 use super::client::{Opening, of_mode, putfh};
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{Answer, MINOR_VERSION, Raw, send, written};
+use super::raw::{Answer, MINOR_VERSION, Raw, Writer, send, written};
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -47,10 +47,9 @@ fn twice(
     b: &Bench<'_>,
     raw: &mut Raw,
     what: &str,
-    write: impl FnOnce(&mut CompoundWriter<'_, Operation>),
+    write: impl Fn(&mut Writer<'_>),
 ) -> Result<Answer, Stop> {
-    let args = raw.call_bytes(true, write);
-    let first = raw.call_written(what, &args)?;
+    let (first, args) = raw.call_and_bytes(what, true, write)?;
     let second = raw.send_bytes(what, &args)?;
     same_answer(b, what, &first, &second)?;
     Ok(first)
@@ -87,11 +86,10 @@ fn open(b: &mut Bench<'_>) -> Outcome {
     let (dir, mode) = (b.dir, of_mode(0o644));
     let mut raw = b.raw()?;
     let opening = Opening::new_file(b"file", Createhow4::Guarded(Fattr4::new(&mode)));
-    let args = raw.call_bytes(true, |compound| {
+    let (first, args) = raw.call_and_bytes("OPEN", true, |compound| {
         compound.op(&putfh(&dir)).op(&opening.args());
         compound.op(&GetfhArgs {});
-    });
-    let first = raw.call_written("OPEN", &args)?;
+    })?;
     first.must_be("OPEN", &[Nfsstat4::Ok])?;
     let stateid = first.result::<OpenArgs<'_>, _>(2, |result| Some(result.ok()?.stateid));
     let file = first.result::<GetfhArgs, _>(3, |result| Some(result.ok()?.object.to_fh()));
@@ -114,12 +112,11 @@ fn open(b: &mut Bench<'_>) -> Outcome {
 fn failure(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let mut raw = b.raw()?;
-    let args = raw.call_bytes(true, |compound| {
+    let (first, args) = raw.call_and_bytes("REMOVE of nothing", true, |compound| {
         compound
             .op(&putfh(&dir))
             .op(&RemoveArgs { target: b"file" });
-    });
-    let first = raw.call_written("REMOVE of nothing", &args)?;
+    })?;
     first.must_be("REMOVE of nothing", &[Nfsstat4::Noent])?;
     b.file(b"file")?;
     let second = raw.send_bytes("REMOVE of nothing", &args)?;
@@ -136,12 +133,11 @@ fn not_kept(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     b.file(b"file")?;
     let mut raw = b.raw()?;
-    let args = raw.call_bytes(false, |compound| {
+    let (first, args) = raw.call_and_bytes("REMOVE", false, |compound| {
         compound
             .op(&putfh(&dir))
             .op(&RemoveArgs { target: b"file" });
-    });
-    let first = raw.call_written("REMOVE", &args)?;
+    })?;
     first.must_be("REMOVE", &[Nfsstat4::Ok])?;
     b.file(b"file")?;
     let second = raw.send_bytes("REMOVE", &args)?;
@@ -156,12 +152,11 @@ fn new_connection(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     b.file(b"file")?;
     let mut raw = b.raw()?;
-    let args = raw.call_bytes(true, |compound| {
+    let (first, args) = raw.call_and_bytes("REMOVE", true, |compound| {
         compound
             .op(&putfh(&dir))
             .op(&RemoveArgs { target: b"file" });
-    });
-    let first = raw.call_written("REMOVE", &args)?;
+    })?;
     first.must_be("REMOVE", &[Nfsstat4::Ok])?;
     let mut other = own_connection(b.plan, b.target);
     let sessid = raw.sessionid;

@@ -55,7 +55,7 @@ fn noent(b: &mut Bench<'_>) -> Outcome {
 }
 
 /// GETFH behind an operation that consumes the current file handle.
-fn consumed(b: &mut Bench<'_>, what: &str, write: impl FnOnce(&mut Writer<'_>)) -> Outcome {
+fn consumed(b: &mut Bench<'_>, what: &str, write: impl Fn(&mut Writer<'_>)) -> Outcome {
     let dir = b.dir;
     let answer = b.raw()?.call(what, false, |compound| {
         compound.op(&putfh(&dir));
@@ -63,6 +63,9 @@ fn consumed(b: &mut Bench<'_>, what: &str, write: impl FnOnce(&mut Writer<'_>)) 
         compound.op(&GetfhArgs {});
     })?;
     if answer.count < 4 {
+        if answer.status == Nfsstat4::Notsupp {
+            return Err(b.unsupported_or_wrong(what, answer.status));
+        }
         return Err(Stop::fail(
             format!("{what}: {}", Nfsstat4::Ok),
             answer.status,

@@ -71,8 +71,8 @@ fn denied_client(b: &mut Bench<'_>) -> Outcome {
     let mut other = b.another();
     for access in [share::READ, share::WRITE] {
         let what = format!("OPEN with share_access {access} by another client");
-        let opened = other.open(&dir, &Opening::of(b"file", access));
-        match b.answer(&what, opened)? {
+        let opening = Opening::of(b"file", access);
+        match b.ask_other(&what, || other.open(&dir, &opening))? {
             Err(Nfsstat4::ShareDenied) => {}
             answer => {
                 let got = answer.err().unwrap_or(Nfsstat4::Ok);
@@ -269,8 +269,9 @@ fn other_file(b: &mut Bench<'_>) -> Outcome {
 fn other_client(b: &mut Bench<'_>) -> Outcome {
     let opened = b.open_new(b"file")?;
     let what = "READ by another client";
-    let read = b.another().read(&opened.file, opened.stateid, 0, 4);
-    match b.answer(what, read)? {
+    let mut other = b.another();
+    let Opened { file, stateid, .. } = opened;
+    match b.ask_other(what, || other.read(&file, stateid, 0, 4))? {
         Err(Nfsstat4::BadStateid) => Ok(()),
         answer => {
             let got = answer.err().unwrap_or(Nfsstat4::Ok);

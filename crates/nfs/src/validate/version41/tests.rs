@@ -12,7 +12,7 @@ use crate::validate::bench::Bench as AnyBench;
 use fake4::{Answer, Shared, State, start};
 use filermark_driver_kit::checks::{Outcome, Stop};
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
-use filermark_onc::nfs4::Nfsstat4;
+use filermark_onc::nfs4::{Nfsstat4, Operation};
 
 fn plan(port: u16) -> NfsPlan {
     NfsPlan {
@@ -79,7 +79,6 @@ fn a_server_that_accepts_everything_fails_what_has_to_be_refused() {
         "destroy_clientid.session",
         "destroy_clientid.stale",
         "putfh.bad_handle",
-        "getattr.write_only",
         "lookup.noent",
         "lookup.empty_name",
         "names.slash",
@@ -130,6 +129,121 @@ fn the_right_status_is_accepted_and_no_other() {
         let wrong = outcome(id, &vec![answer(Nfsstat4::Serverfault); times]);
         assert!(matches!(wrong, Err(Stop::Fail { .. })), "{id}: {wrong:?}");
     }
+}
+
+/// What the scripted server does not offer is skipped.
+#[test]
+fn what_a_server_does_not_offer_is_skipped() {
+    for id in [
+        "lock.granted",
+        "lock.zero_length",
+        "lock.overflow",
+        "lock.openmode",
+        "lockt.free",
+        "lockt.zero_length",
+        "secinfo_no_name.flavors",
+        "secinfo_no_name.consumes",
+        "rename.same_file",
+        "link.same_file",
+        "open.symlink",
+        "readlink.text",
+        "acl.same",
+        "setattr.times",
+        "getattr.write_only",
+    ] {
+        let outcome = outcome(id, &[]);
+        assert!(matches!(outcome, Err(Stop::Skip(_))), "{id}: {outcome:?}");
+    }
+}
+
+/// A server without a required attribute is not taken for one that lacks an optional one.
+#[test]
+fn a_required_attribute_that_is_missing_is_a_failure() {
+    for id in ["change.data", "create.cinfo", "getattr.required"] {
+        let outcome = outcome(id, &[]);
+        assert!(
+            matches!(outcome, Err(Stop::Fail { .. })),
+            "{id}: {outcome:?}"
+        );
+    }
+}
+
+/// The server may ask to call again, before and after it has taken the sequence number.
+#[test]
+fn a_call_that_is_to_be_made_later_is_made_again() {
+    use Nfsstat4::{Badsession, Delay, Grace, Noent};
+    for (id, answers) in [
+        (
+            "sequence.badsession",
+            [Answer::Sequence(Delay), Answer::Sequence(Badsession)],
+        ),
+        (
+            "compound.first_failure",
+            [Answer::Operation(Delay), Answer::Operation(Noent)],
+        ),
+        (
+            "compound.first_failure",
+            [Answer::Sequence(Grace), Answer::Operation(Noent)],
+        ),
+    ] {
+        assert_eq!(outcome(id, &answers), Ok(()), "{id}: {answers:?}");
+    }
+}
+
+/// Client IDs that a server gives although it must not are given up.
+#[test]
+fn a_client_id_that_was_given_wrongly_is_given_up() {
+    for id in [
+        "exchange_id.flags",
+        "exchange_id.only_op",
+        "exchange_id.update",
+    ] {
+        let mut checks = TABLES.iter().copied().flatten();
+        let check = checks.find(|check| check.id == id).expect("a check");
+        let calls = with_bench(|bench, state| {
+            state.lock().expect("state").calls.clear();
+            let outcome = check.outcome(bench);
+            assert!(outcome.is_err(), "{id}");
+            state.lock().expect("state").calls.clone()
+        });
+        let of = |wanted| calls.iter().filter(|call| **call == wanted).count();
+        let made = of(Operation::ExchangeId);
+        assert!(made > 0, "{id}: {calls:?}");
+        assert_eq!(of(Operation::DestroyClientid), made, "{id}: {calls:?}");
+    }
+}
+
+#[test]
+fn a_listing_without_an_end_is_given_up() {
+    let listed = with_bench(|bench, _| {
+        let dir = bench.dir;
+        bench.list(&dir).map(|entries| entries.len())
+    });
+    let Err(Stop::Fail { expected, .. }) = listed else {
+        panic!("{listed:?}");
+    };
+    assert_eq!(expected, "READDIR: an end");
+}
+
+/// Answers with another status in front than that of the last result are refused.
+#[test]
+fn the_status_of_a_compound_is_that_of_its_last_result() {
+    let answer = with_bench(|bench, state| {
+        let mut raw = bench.raw().expect("a session");
+        state.lock().expect("state").edit = Some(Box::new(|_, body| {
+            if let Some(status) = body.get_mut(..4) {
+                status.copy_from_slice(&Nfsstat4::Badsession.to_u32().to_be_bytes());
+            }
+        }));
+        let answer = raw.call("a call", false, |_| {});
+        state.lock().expect("state").edit = None;
+        answer
+    });
+    let Err(Stop::Fail { expected, got }) = answer else {
+        panic!("{answer:?}");
+    };
+    assert!(expected.contains("NFS4ERR_BADSESSION"), "{expected}");
+    assert_eq!(got, "NFS4_OK");
 }
 
 #[test]
