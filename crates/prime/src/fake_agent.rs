@@ -56,7 +56,10 @@ pub fn serve(mut link: LocalStream) -> io::Result<()> {
             Err(e)
                 if matches!(
                     e.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                    // The end of the wait: on Unix and on Windows.
+                    io::ErrorKind::WouldBlock
+                        | io::ErrorKind::TimedOut
+                        | io::ErrorKind::Interrupted
                 ) =>
             {
                 agent.state.tick(agent.clock.now())
