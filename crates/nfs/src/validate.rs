@@ -7,9 +7,9 @@
 //! RFC names, that is a note. Nothing here is measured.
 
 mod bench;
-mod both;
 mod dir_cleaner;
 mod listing;
+mod shared;
 mod text;
 mod version2;
 mod version3;

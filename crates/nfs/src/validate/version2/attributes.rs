@@ -1,7 +1,7 @@
 //! GETATTR and SETATTR.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::validate::both::attributes::{
+use crate::validate::shared::attributes::{
     MODE_BITS, dir, file, fileid_stable, size_after_writes, stale,
 };
 use filermark_driver_kit::checks;

@@ -1,8 +1,8 @@
 //! CREATE, MKDIR and SYMLINK.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::validate::both::create::{
-    self as both, create_notdir, mkdir_exist, mkdir_notdir, mkdir_stale, stale,
+use crate::validate::shared::create::{
+    self as shared, create_notdir, mkdir_exist, mkdir_notdir, mkdir_stale, stale,
 };
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern};
@@ -105,11 +105,11 @@ const DOTS: [Nfsstat; 4] = [
 ];
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    both::dot(b, &DOTS)
+    shared::dot(b, &DOTS)
 }
 
 fn empty_name(b: &mut Bench<'_>) -> Outcome {
-    both::empty_name(b, &[Nfsstat::Acces, Nfsstat::Inval])
+    shared::empty_name(b, &[Nfsstat::Acces, Nfsstat::Inval])
 }
 
 fn dir_made(b: &mut Bench<'_>) -> Outcome {

@@ -2,7 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::validate::bench::Refusal;
-use crate::validate::both::lookup::{dot, dotdot, noent, notdir, same_text, stale, text};
+use crate::validate::shared::lookup::{dot, dotdot, noent, notdir, same_text, stale, text};
 use crate::validate::text::shown;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;

@@ -3,7 +3,7 @@
 use crate::client::{AnyFh, ClientError, Entry2, Nfs2Client, RpcClient, narrow};
 use crate::target::{Target, credential, nfs_options};
 use crate::validate::bench::{self, Of, Refused, Version};
-use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
+use crate::validate::shared::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
 pub(super) use filermark_driver_kit::checks::Outcome;
 use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;

@@ -2,10 +2,10 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, NFS_V2};
-use crate::validate::both::readdir::{
-    self as both, each_once, empty, fileids, fill, in_parts, notdir,
-};
 use crate::validate::listing::name;
+use crate::validate::shared::readdir::{
+    self as shared, each_once, empty, fileids, fill, in_parts, notdir,
+};
 use crate::validate::text::{is_dot, no_answer, shown};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -31,7 +31,7 @@ const SMALL: u32 = 512;
 const START: u32 = 0;
 
 fn all_once(b: &mut Bench<'_>) -> Outcome {
-    both::all_once(b, ENTRIES, SMALL)
+    shared::all_once(b, ENTRIES, SMALL)
 }
 
 /// The count includes the whole result. Servers that count only the entries exceed it by the

@@ -1,7 +1,7 @@
 //! REMOVE and RMDIR.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::validate::both::remove::{
+use crate::validate::shared::remove::{
     noent, notdir, rmdir_gone, rmdir_noent, rmdir_notdir, symlink,
 };
 use filermark_driver_kit::checks;

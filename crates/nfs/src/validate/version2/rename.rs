@@ -1,8 +1,8 @@
 //! RENAME.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::validate::both::rename::{
-    self as both, across, dir_over_file, file_over_dir, moved, noent, over_file, refused_target,
+use crate::validate::shared::rename::{
+    self as shared, across, dir_over_file, file_over_dir, moved, noent, over_file, refused_target,
     same_name,
 };
 use filermark_driver_kit::checks;
@@ -76,9 +76,9 @@ fn same_file(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn into_itself(b: &mut Bench<'_>) -> Outcome {
-    both::into_itself(b, &[Nfsstat::Inval, Nfsstat::Acces])
+    shared::into_itself(b, &[Nfsstat::Inval, Nfsstat::Acces])
 }
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    both::dot(b, &[Nfsstat::Inval, Nfsstat::Acces, Nfsstat::Perm])
+    shared::dot(b, &[Nfsstat::Inval, Nfsstat::Acces, Nfsstat::Perm])
 }

@@ -2,7 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, NFS_V2, RpcClient};
-use crate::validate::both::rpc::{self as both, null, prog_unavail};
+use crate::validate::shared::rpc::{self as shared, null, prog_unavail};
 use crate::validate::text::no_answer;
 use crate::validate::wire::{self, refused_by_rpc, refused_version};
 use filermark_driver_kit::checks;
@@ -81,7 +81,7 @@ fn getattr_args(b: &Bench<'_>) -> Result<Vec<u8>, Stop> {
 
 fn fragments(b: &mut Bench<'_>) -> Outcome {
     let args = getattr_args(b)?;
-    both::fragments(b, &args)
+    shared::fragments(b, &args)
 }
 
 fn many_at_once(b: &mut Bench<'_>) -> Outcome {
@@ -101,7 +101,7 @@ fn many_at_once(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
-    both::proc_unavail(b, 18)
+    shared::proc_unavail(b, 18)
 }
 
 fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
@@ -126,5 +126,5 @@ fn garbage_args(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn new_connection(b: &mut Bench<'_>) -> Outcome {
-    both::new_connection(b).map(drop)
+    shared::new_connection(b).map(drop)
 }

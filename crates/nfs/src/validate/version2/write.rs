@@ -3,7 +3,7 @@
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{NFS_V2, widen};
 use crate::validate::bench::Refusal;
-use crate::validate::both::write::{hole, overwrite};
+use crate::validate::shared::write::{hole, overwrite};
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;

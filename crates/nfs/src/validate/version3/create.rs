@@ -1,8 +1,8 @@
 //! CREATE, MKDIR, SYMLINK and MKNOD.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::validate::both::create::{
-    self as both, create_notdir, mkdir_exist, mkdir_notdir, stale,
+use crate::validate::shared::create::{
+    self as shared, create_notdir, mkdir_exist, mkdir_notdir, stale,
 };
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::pattern;
@@ -143,11 +143,11 @@ fn over_dir(b: &mut Bench<'_>) -> Outcome {
 const DOTS: [Nfsstat3; 3] = [Nfsstat3::Exist, Nfsstat3::Inval, Nfsstat3::Isdir];
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    both::dot(b, &DOTS)
+    shared::dot(b, &DOTS)
 }
 
 fn empty_name(b: &mut Bench<'_>) -> Outcome {
-    both::empty_name(b, &[Nfsstat3::Acces, Nfsstat3::Inval])
+    shared::empty_name(b, &[Nfsstat3::Acces, Nfsstat3::Inval])
 }
 
 fn made(b: &mut Bench<'_>) -> Outcome {

@@ -1,7 +1,7 @@
 //! LINK.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::validate::both::link::{across, exist, notdir, remove, same_file};
+use crate::validate::shared::link::{across, exist, notdir, remove, same_file};
 use filermark_driver_kit::checks;
 use filermark_onc::nfs3::*;
 

@@ -3,7 +3,7 @@
 use super::ops::{Bench, Check, Outcome};
 use crate::client::Nfs3Client;
 use crate::target::nfs_options;
-use crate::validate::both::lookup::{dot, dotdot, noent, notdir, stale, text};
+use crate::validate::shared::lookup::{dot, dotdot, noent, notdir, stale, text};
 use crate::validate::text::no_answer;
 use crate::validate::wire::other_user;
 use filermark_driver_kit::checks;

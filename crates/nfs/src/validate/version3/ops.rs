@@ -1,9 +1,9 @@
 //! The calls that the checks of version 3 share.
 
-use crate::client::{AnyFh, ClientError, DirEntry, Nfs3Client, Reply, RpcClient, narrow};
+use crate::client::{AnyFh, ClientError, Nfs3Client, Reply, RpcClient, narrow};
 use crate::target::Target;
 use crate::validate::bench::{self, Of, Refused, Version};
-use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
+use crate::validate::shared::ops::{Asked, Common, Facts, ListingPart};
 pub(super) use filermark_driver_kit::checks::Outcome;
 use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;
@@ -95,14 +95,7 @@ impl Common for V3 {
     const NOTSUPP: Option<Nfsstat3> = Some(Nfsstat3::Notsupp);
 
     fn facts(attributes: &Fattr3) -> Facts {
-        Facts {
-            fsid: attributes.fsid,
-            fileid: attributes.fileid,
-            size: attributes.size,
-            nlink: attributes.nlink,
-            mode: attributes.mode,
-            uid: attributes.uid,
-        }
+        attributes.into()
     }
 
     fn kind(attributes: &Fattr3) -> Ftype3 {
@@ -171,15 +164,7 @@ impl Common for V3 {
         count: u32,
     ) -> Asked<Self, ListingPart<(u64, Verf)>> {
         only(nfs.readdir(dir, from, count), |part| {
-            let listed = |entry: DirEntry| ListedEntry {
-                name: entry.name,
-                fileid: entry.fileid,
-                next: (entry.cookie, part.cookieverf),
-            };
-            ListingPart {
-                entries: part.entries.into_iter().map(listed).collect(),
-                eof: part.eof,
-            }
+            ListingPart::of(part.entries, part.cookieverf, part.eof)
         })
     }
 

@@ -1,7 +1,7 @@
 //! READ.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::validate::both::read::back;
+use crate::validate::shared::read::back;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs3::*;

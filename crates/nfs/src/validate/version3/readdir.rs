@@ -2,8 +2,8 @@
 
 use super::ops::{Bench, Check, Outcome};
 use crate::client::{ClientError, NFS_V3, PlusEntry};
-use crate::validate::both::readdir::{self as both, empty, fileids, fill, in_parts, notdir};
 use crate::validate::listing::{self, name};
+use crate::validate::shared::readdir::{self as shared, empty, fileids, fill, notdir};
 use crate::validate::text::{is_dot, no_answer, shown};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -32,7 +32,7 @@ const SMALL: u32 = 1024;
 const START: (u64, Verf) = (0, [0; VERFSIZE]);
 
 fn all_once(b: &mut Bench<'_>) -> Outcome {
-    both::all_once(b, ENTRIES, SMALL)
+    shared::all_once(b, ENTRIES, SMALL)
 }
 
 /// Length of the results after the status, in bytes.
@@ -89,24 +89,7 @@ fn count(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn resume(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    fill(b, 30)?;
-    let (all, _) = in_parts(b, &dir, SMALL)?;
-    let verf = b
-        .done("READDIR", |nfs| nfs.readdir(&dir, START, 8192))?
-        .cookieverf;
-    for (at, entry) in all.iter().enumerate() {
-        let from = (entry.next.0, verf);
-        let part = b.done("READDIR from a cookie", |nfs| nfs.readdir(&dir, from, 8192))?;
-        let wanted = all.get(at + 1).map(|next| shown(&next.name));
-        let got = part.entries.first().map(|next| shown(&next.name));
-        b.equal(
-            &format!("the name after {}", shown(&entry.name)),
-            wanted,
-            got,
-        )?;
-    }
-    Ok(())
+    shared::resume(b, SMALL)
 }
 
 /// The calls of `rm -r`. A server may refuse its cookies when the directory has changed

@@ -1,8 +1,9 @@
 //! RENAME.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::validate::both::rename::{
-    self as both, across, dir_over_file, file_over_dir, moved, noent, over_file, same_name,
+use crate::validate::shared::rename::{
+    self as shared, across, dir_over_file, file_over_dir, moved, noent, over_empty_dir, over_file,
+    same_name,
 };
 use filermark_driver_kit::checks;
 use filermark_onc::nfs3::*;
@@ -22,30 +23,8 @@ checks! { CHECKS: Check =>
     "rename.dot", Procedure::Rename, "'.' and '..' cannot be renamed" => dot;
 }
 
-fn over_empty_dir(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let source = b.mkdir(b"source")?;
-    b.file_in(&source, b"inside")?;
-    b.mkdir(b"target")?;
-    b.done("RENAME over an empty directory", |nfs| {
-        nfs.rename((&dir, b"source"), (&dir, b"target"))
-    })?;
-    b.absent(&dir, b"source")?;
-    let found = b.find(&dir, b"target")?;
-    b.find(&found, b"inside").map(drop)
-}
-
 fn over_full_dir(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.mkdir(b"source")?;
-    let target = b.mkdir(b"target")?;
-    b.file_in(&target, b"inside")?;
-    let what = "RENAME of a directory over a full one";
-    b.refused(what, &[Nfsstat3::Notempty, Nfsstat3::Exist], |nfs| {
-        nfs.rename((&dir, b"source"), (&dir, b"target"))
-    })?;
-    b.find(&dir, b"source")?;
-    b.find(&target, b"inside").map(drop)
+    shared::over_full_dir(b, &[Nfsstat3::Notempty, Nfsstat3::Exist])
 }
 
 fn same_file(b: &mut Bench<'_>) -> Outcome {
@@ -62,9 +41,9 @@ fn same_file(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn into_itself(b: &mut Bench<'_>) -> Outcome {
-    both::into_itself(b, &[Nfsstat3::Inval])
+    shared::into_itself(b, &[Nfsstat3::Inval])
 }
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    both::dot(b, &[Nfsstat3::Inval])
+    shared::dot(b, &[Nfsstat3::Inval])
 }

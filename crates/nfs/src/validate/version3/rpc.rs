@@ -2,7 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome};
 use crate::client::{ClientError, NFS_V3, RpcClient};
-use crate::validate::both::rpc::{self as both, null, prog_unavail};
+use crate::validate::shared::rpc::{self as shared, null, prog_unavail};
 use crate::validate::text::no_answer;
 use crate::validate::wire::{self, refused_by_rpc, refused_version};
 use filermark_driver_kit::checks;
@@ -36,7 +36,7 @@ fn getattr_args(b: &Bench<'_>) -> Vec<u8> {
 
 fn fragments(b: &mut Bench<'_>) -> Outcome {
     let args = getattr_args(b);
-    both::fragments(b, &args)
+    shared::fragments(b, &args)
 }
 
 fn many_at_once(b: &mut Bench<'_>) -> Outcome {
@@ -57,7 +57,7 @@ fn many_at_once(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
-    both::proc_unavail(b, Procedure::COUNT as u32)
+    shared::proc_unavail(b, Procedure::COUNT as u32)
 }
 
 fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
@@ -93,7 +93,7 @@ fn oversized_handle(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn new_connection(b: &mut Bench<'_>) -> Outcome {
-    let file = both::new_connection(b)?;
+    let file = shared::new_connection(b)?;
     // A handle is opaque to the client, and the same bytes must stay valid.
     let copy = FileHandle::new(file.as_bytes()).map(FileHandle::to_fh);
     b.equal("handle", Some(file), copy)

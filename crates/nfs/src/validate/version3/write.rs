@@ -2,7 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome};
 use super::read::large_file;
-use crate::validate::both::write::{hole, overwrite};
+use crate::validate::shared::write::{hole, overwrite};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs3::*;

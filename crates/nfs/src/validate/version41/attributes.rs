@@ -2,8 +2,8 @@
 
 use super::client::{Opened, Opening, of_mode, putfh};
 use super::ops::{Bench, Check, OF_ALL, Outcome, Subject, V41};
-use crate::validate::both::attributes::{dir, file, fileid_stable, size_after_writes, stale};
-use crate::validate::both::ops::Common;
+use crate::validate::shared::attributes::{dir, file, fileid_stable, size_after_writes, stale};
+use crate::validate::shared::ops::Common;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs4::*;

@@ -3,7 +3,7 @@
 use super::client::putfh;
 use super::ops::{Bench, Check, Outcome, Subject};
 use super::raw::{MINOR_VERSION, send, written};
-use crate::validate::both::rpc::{new_connection, null, proc_unavail, prog_unavail};
+use crate::validate::shared::rpc::{new_connection, null, proc_unavail, prog_unavail};
 use crate::validate::wire::{own_connection, refused_version};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;

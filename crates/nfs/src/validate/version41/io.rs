@@ -2,8 +2,8 @@
 
 use super::client::Opened;
 use super::ops::{Bench, Check, Outcome, Subject};
-use crate::validate::both::read::back;
-use crate::validate::both::write::{hole, overwrite};
+use crate::validate::shared::read::back;
+use crate::validate::shared::write::{hole, overwrite};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs4::*;

@@ -2,8 +2,8 @@
 
 use super::client::{Opening, of_mode};
 use super::ops::{Bench, Check, Outcome, Subject, V41};
-use crate::validate::both::lookup::{noent, notdir, stale, text};
-use crate::validate::both::ops::Common;
+use crate::validate::shared::lookup::{noent, notdir, stale, text};
+use crate::validate::shared::ops::Common;
 use crate::validate::text::shown;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;

@@ -2,11 +2,11 @@
 
 use super::client::{Opened, of_mode};
 use super::ops::{Bench, Check, Outcome, Subject, V41};
-use crate::validate::both::create::{
-    self as both, create_notdir, mkdir_exist, mkdir_notdir, mkdir_stale, stale,
+use crate::validate::shared::create::{
+    self as shared, create_notdir, mkdir_exist, mkdir_notdir, mkdir_stale, stale,
 };
-use crate::validate::both::ops::Common;
-use crate::validate::both::remove::{noent, notdir, symlink};
+use crate::validate::shared::ops::Common;
+use crate::validate::shared::remove::{noent, notdir, symlink};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::Ftype3;
@@ -77,7 +77,7 @@ fn regular(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    both::dot(b, &[Nfsstat4::Badname])
+    shared::dot(b, &[Nfsstat4::Badname])
 }
 
 fn empty_name(b: &mut Bench<'_>) -> Outcome {

@@ -1,10 +1,10 @@
 //! The calls that the checks of version 4.1 share.
 
 use super::client::Client;
-use crate::client::{AnyFh, ClientError, DirEntry, Removal, Reply4, RpcClient};
+use crate::client::{AnyFh, ClientError, Removal, Reply4, RpcClient};
 use crate::target::Target;
 use crate::validate::bench::{self, Of, Refused, Version};
-use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
+use crate::validate::shared::ops::{Asked, Common, Facts, ListingPart};
 pub(super) use filermark_driver_kit::checks::Outcome;
 use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;
@@ -127,14 +127,7 @@ impl Common for V41 {
     }
 
     fn facts(attributes: &Fattr3) -> Facts {
-        Facts {
-            fsid: attributes.fsid,
-            fileid: attributes.fileid,
-            size: attributes.size,
-            nlink: attributes.nlink,
-            mode: attributes.mode,
-            uid: attributes.uid,
-        }
+        attributes.into()
     }
 
     fn kind(attributes: &Fattr3) -> Ftype3 {
@@ -204,16 +197,7 @@ impl Common for V41 {
         count: u32,
     ) -> Asked<Self, ListingPart<(u64, Verf)>> {
         only(client.nfs.readdir(dir, from, count), |part| {
-            let verf = part.cookieverf;
-            let listed = |entry: DirEntry| ListedEntry {
-                name: entry.name,
-                fileid: entry.fileid,
-                next: (entry.cookie, verf),
-            };
-            ListingPart {
-                entries: part.entries.into_iter().map(listed).collect(),
-                eof: part.eof,
-            }
+            ListingPart::of(part.entries, part.cookieverf, part.eof)
         })
     }
 

@@ -3,9 +3,11 @@
 use super::client::putfh;
 use super::ops::{Bench, Check, Outcome, Subject, V41};
 use crate::client::next_result;
-use crate::validate::both::ops::Common;
-use crate::validate::both::readdir::{each_once, empty, fileids, fill, in_parts, notdir};
 use crate::validate::listing::name;
+use crate::validate::shared::ops::Common;
+use crate::validate::shared::readdir::{
+    self as shared, each_once, empty, fileids, fill, in_parts, notdir,
+};
 use crate::validate::text::{is_dot, shown};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -128,22 +130,7 @@ fn maxcount(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn resume(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    fill(b, 30)?;
-    let (all, _) = in_parts(b, &dir, SMALL)?;
-    for (at, entry) in all.iter().enumerate() {
-        let part = b.done("READDIR from a cookie", |client| {
-            V41::readdir(client, &dir, entry.next, 8192)
-        })?;
-        let wanted = all.get(at + 1).map(|next| shown(&next.name));
-        let got = part.entries.first().map(|next| shown(&next.name));
-        b.equal(
-            &format!("the name after {}", shown(&entry.name)),
-            wanted,
-            got,
-        )?;
-    }
-    Ok(())
+    shared::resume(b, SMALL)
 }
 
 fn cookies(b: &mut Bench<'_>) -> Outcome {

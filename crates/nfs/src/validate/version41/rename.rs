@@ -1,11 +1,12 @@
 //! RENAME and LINK.
 
 use super::ops::{Bench, Check, Outcome, Subject};
-use crate::validate::both::link::{
+use crate::validate::shared::link::{
     across as link_across, exist, linked, notdir as link_notdir, remove, same_file as one_file,
 };
-use crate::validate::both::rename::{
-    self as both, across, dir_over_file, file_over_dir, moved, noent, over_file, same_name,
+use crate::validate::shared::rename::{
+    self as shared, across, dir_over_file, file_over_dir, moved, noent, over_empty_dir, over_file,
+    same_name,
 };
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -37,30 +38,8 @@ checks! { CHECKS: Check =>
     "link.across", LINK, "in another directory" => link_across;
 }
 
-fn over_empty_dir(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let source = b.mkdir(b"source")?;
-    b.file_in(&source, b"inside")?;
-    b.mkdir(b"target")?;
-    b.done("RENAME over an empty directory", |client| {
-        client.nfs.rename((&dir, b"source"), (&dir, b"target"))
-    })?;
-    b.absent(&dir, b"source")?;
-    let found = b.find(&dir, b"target")?;
-    b.find(&found, b"inside").map(drop)
-}
-
 fn over_full_dir(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.mkdir(b"source")?;
-    let target = b.mkdir(b"target")?;
-    b.file_in(&target, b"inside")?;
-    let what = "RENAME of a directory over a full one";
-    b.refused(what, &[Nfsstat4::Exist, Nfsstat4::Notempty], |client| {
-        client.nfs.rename((&dir, b"source"), (&dir, b"target"))
-    })?;
-    b.find(&dir, b"source")?;
-    b.find(&target, b"inside").map(drop)
+    shared::over_full_dir(b, &[Nfsstat4::Exist, Nfsstat4::Notempty])
 }
 
 fn same_file(b: &mut Bench<'_>) -> Outcome {
@@ -76,11 +55,11 @@ fn same_file(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn into_itself(b: &mut Bench<'_>) -> Outcome {
-    both::into_itself(b, &[Nfsstat4::Inval])
+    shared::into_itself(b, &[Nfsstat4::Inval])
 }
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    both::dot(b, &[Nfsstat4::Badname])
+    shared::dot(b, &[Nfsstat4::Badname])
 }
 
 fn empty_name(b: &mut Bench<'_>) -> Outcome {

@@ -75,6 +75,36 @@ pub(in crate::validate) fn over_file<V: Common>(b: &mut Bench<'_, V>) -> Outcome
     b.equal("entries", 1, entries)
 }
 
+pub(in crate::validate) fn over_empty_dir<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
+    let dir = b.dir;
+    let source = b.mkdir(b"source")?;
+    b.file_in(&source, b"inside")?;
+    b.mkdir(b"target")?;
+    b.done("RENAME over an empty directory", |nfs| {
+        V::rename(nfs, (&dir, b"source"), (&dir, b"target"))
+    })?;
+    b.absent(&dir, b"source")?;
+    let found = b.find(&dir, b"target")?;
+    b.find(&found, b"inside").map(drop)
+}
+
+/// RENAME of a directory over one with entries must be refused with one of these.
+pub(in crate::validate) fn over_full_dir<V: Common>(
+    b: &mut Bench<'_, V>,
+    wanted: &[V::Status],
+) -> Outcome {
+    let dir = b.dir;
+    b.mkdir(b"source")?;
+    let target = b.mkdir(b"target")?;
+    b.file_in(&target, b"inside")?;
+    let what = "RENAME of a directory over a full one";
+    b.refused(what, wanted, |nfs| {
+        V::rename(nfs, (&dir, b"source"), (&dir, b"target"))
+    })?;
+    b.find(&dir, b"source")?;
+    b.find(&target, b"inside").map(drop)
+}
+
 /// RENAME must be refused, with the usual status or with the one for an existing name: RFC
 /// 1813 specifies that for every incompatible kind of target, and servers of version 2 answer
 /// it, too.

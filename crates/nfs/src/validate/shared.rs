@@ -1,4 +1,4 @@
-//! Checks that versions 2 and 3 share. The tables of the versions name them; checks that
+//! Checks that versions 2, 3 and 4.1 share. The tables of the versions name them; checks that
 //! differ are in the module of the version.
 
 pub(super) mod attributes;

@@ -67,6 +67,26 @@ pub(in crate::validate) fn all_once<V: Common>(
     Ok(())
 }
 
+/// A directory that is listed in answers of `count` bytes goes on after any of its entries.
+pub(in crate::validate) fn resume<V: Common>(b: &mut Bench<'_, V>, count: u32) -> Outcome {
+    let dir = b.dir;
+    fill(b, 30)?;
+    let (all, _) = in_parts(b, &dir, count)?;
+    for (at, entry) in all.iter().enumerate() {
+        let part = b.done("READDIR from a cookie", |nfs| {
+            V::readdir(nfs, &dir, entry.next, LARGE)
+        })?;
+        let wanted = all.get(at + 1).map(|next| shown(&next.name));
+        let got = part.entries.first().map(|next| shown(&next.name));
+        b.equal(
+            &format!("the name after {}", shown(&entry.name)),
+            wanted,
+            got,
+        )?;
+    }
+    Ok(())
+}
+
 pub(in crate::validate) fn empty<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
     let dir = b.dir;
     let (entries, _) = in_parts(b, &dir, LARGE)?;

@@ -32,7 +32,7 @@ pub(in crate::validate) fn proc_unavail<V: Common>(b: &mut Bench<'_, V>, number:
     refused_by_rpc(&mut rpc, &what, call, "PROC_UNAVAIL").map(drop)
 }
 
-/// GETATTR with these arguments in fragments. Its number is the same in both versions.
+/// GETATTR with these arguments in fragments. Its number is the same in versions 2 and 3.
 pub(in crate::validate) fn fragments<V: Common>(b: &mut Bench<'_, V>, args: &[u8]) -> Outcome {
     needs_tcp(b.plan)?;
     let mut rpc = own_connection(b.plan, b.target);

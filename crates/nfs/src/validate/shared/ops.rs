@@ -1,17 +1,17 @@
-//! The calls that checks of both versions share.
+//! The calls that checks of several versions share.
 
-use crate::client::RpcClient;
+use crate::client::{DirEntry, RpcClient};
 use crate::target::Target;
 use crate::validate::bench::{Answer, Bench, Refused, Version};
 use crate::validate::text::{is_dot, shown};
 use filermark_driver_kit::checks::{Outcome, Stop, same_bytes};
-use filermark_onc::nfs3::fsf;
+use filermark_onc::nfs3::{Fattr3, Verf, fsf};
 use std::fmt::Debug;
 
 /// The answer of a procedure, with only the version's status if it fails.
 pub(in crate::validate) type Asked<V, O> = Answer<O, <V as Version>::Status>;
 
-/// The attributes that shared checks compare, in types that hold those of both versions.
+/// The attributes that shared checks compare, in types that hold those of all versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::validate) struct Facts {
     pub(in crate::validate) fsid: u64,
@@ -20,6 +20,19 @@ pub(in crate::validate) struct Facts {
     pub(in crate::validate) nlink: u32,
     pub(in crate::validate) mode: u32,
     pub(in crate::validate) uid: u32,
+}
+
+impl From<&Fattr3> for Facts {
+    fn from(attributes: &Fattr3) -> Self {
+        Self {
+            fsid: attributes.fsid,
+            fileid: attributes.fileid,
+            size: attributes.size,
+            nlink: attributes.nlink,
+            mode: attributes.mode,
+            uid: attributes.uid,
+        }
+    }
 }
 
 /// An entry of a listing.
@@ -41,7 +54,22 @@ pub(in crate::validate) struct ListingPart<P> {
     pub(in crate::validate) eof: bool,
 }
 
-/// The procedures and statuses that versions 2 and 3 share. Answers are not translated.
+impl ListingPart<(u64, Verf)> {
+    /// The entries of an answer with a cookie verifier.
+    pub(in crate::validate) fn of(entries: Vec<DirEntry>, cookieverf: Verf, eof: bool) -> Self {
+        let listed = |entry: DirEntry| ListedEntry {
+            name: entry.name,
+            fileid: entry.fileid,
+            next: (entry.cookie, cookieverf),
+        };
+        Self {
+            entries: entries.into_iter().map(listed).collect(),
+            eof,
+        }
+    }
+}
+
+/// The procedures and statuses that versions 2, 3 and 4.1 share. Answers are not translated.
 pub(in crate::validate) trait Common: Version {
     /// Attributes of the version.
     type Attributes;
