@@ -254,7 +254,9 @@ mod tests {
     #[test]
     fn a_missing_library_is_an_error_with_the_package_to_install() {
         let message = open(&["libno-such-thing.so.9"], false).expect_err("missing");
-        assert!(message.contains("libno-such-thing.so.9"), "{message}");
+        // Windows' reason does not name the file.
+        let is_named = message.contains("libno-such-thing.so.9");
+        assert!(is_named || cfg!(windows), "{message}");
         assert!(message.contains("install libgssapi-krb5-2"), "{message}");
     }
 
