@@ -1,0 +1,454 @@
+//! One connection: what comes becomes plaintext in place, plaintext becomes what goes.
+
+use super::error::TlsError;
+use super::files::{ClientTls, ServerTls};
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
+    WriteTraffic,
+};
+use std::fmt;
+
+/// Bytes at the front of the receive buffer that are left free, so that the plaintext of a record fits in
+/// front of it: a record has 16,384 at most (RFC 8446 section 5.1).
+pub const HEADROOM: usize = 16 << 10;
+/// What is kept of records and handshake messages that have come in part, in bytes, at most. A handshake
+/// message has 64 KiB at most.
+const HELD_MAX: usize = 96 << 10;
+/// The smallest receive buffer.
+pub const SCRATCH_MIN: usize = HEADROOM + HELD_MAX + (16 << 10);
+/// The longest answer to the greeting, in bytes.
+const ANSWER_MAX: usize = 1 << 10;
+/// Plaintext of a record, and what encryption adds to it: header, content type, tag.
+const RECORD_PLAIN: usize = 16 << 10;
+const RECORD_ADDED: usize = 22;
+/// Calls of the library in which nothing happens, before it counts as a defect of it.
+const IDLE_MAX: usize = 8;
+
+/// What a client sends in the clear before TLS begins, and how the answer is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Greeting {
+    /// Appends it.
+    pub append: fn(&mut Vec<u8>),
+    /// Judges what has come.
+    pub judge: fn(&[u8]) -> Answer,
+}
+
+/// What a server says to the greeting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It has not come wholly.
+    Incomplete,
+    /// TLS begins after so many bytes.
+    Yes(usize),
+    /// There is no TLS, and why.
+    No(String),
+}
+
+enum Stage {
+    /// The answer to the greeting is awaited.
+    Greeting(ClientTls),
+    Client(UnbufferedClientConnection),
+    Server(UnbufferedServerConnection),
+}
+
+/// The state of TLS on one connection.
+pub struct Channel {
+    stage: Stage,
+    /// Received bytes that are not used yet.
+    held: Vec<u8>,
+    is_open: bool,
+    is_ended: bool,
+    /// The session is broken: the library must not be called any more.
+    has_failed: bool,
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Channel")
+            .field("held", &self.held.len())
+            .field("is_open", &self.is_open)
+            .field("is_ended", &self.is_ended)
+            .finish()
+    }
+}
+
+/// What both sides of the library have.
+trait Records {
+    type Data;
+
+    fn process<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
+    fn is_handshaking(&self) -> bool;
+    /// Whether messages of the handshake, or alerts, wait to be encoded.
+    fn has_messages(&self) -> bool;
+}
+
+impl Records for UnbufferedClientConnection {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(input)
+    }
+
+    fn is_handshaking(&self) -> bool {
+        (**self).is_handshaking()
+    }
+
+    fn has_messages(&self) -> bool {
+        self.wants_write()
+    }
+}
+
+impl Records for UnbufferedServerConnection {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(input)
+    }
+
+    fn is_handshaking(&self) -> bool {
+        (**self).is_handshaking()
+    }
+
+    fn has_messages(&self) -> bool {
+        self.wants_write()
+    }
+}
+
+impl Channel {
+    /// A connection of a client; appends the greeting to `out`.
+    pub fn client(tls: &ClientTls, out: &mut Vec<u8>) -> Self {
+        (tls.greeting.append)(out);
+        Self::new(Stage::Greeting(tls.clone()))
+    }
+
+    /// A connection of a server on which the greeting was answered.
+    ///
+    /// # Errors
+    /// The library refuses its configuration.
+    pub fn server(tls: &ServerTls) -> Result<Self, TlsError> {
+        let conn = UnbufferedServerConnection::new(tls.config.clone())?;
+        Ok(Self::new(Stage::Server(conn)))
+    }
+
+    fn new(stage: Stage) -> Self {
+        Self {
+            stage,
+            held: Vec::new(),
+            is_open: false,
+            is_ended: false,
+            has_failed: false,
+        }
+    }
+
+    /// Whether the handshake is complete, so that plaintext may be sent.
+    pub const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether the peer has ended the session: nothing more comes.
+    pub const fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Memory of received bytes that are not used yet, in bytes.
+    pub const fn held_bytes(&self) -> usize {
+        self.held.capacity()
+    }
+
+    /// Version of the protocol and cipher suite in text, once the handshake is complete.
+    pub fn description(&self) -> Option<String> {
+        let (version, suite) = match &self.stage {
+            Stage::Greeting(_) => return None,
+            Stage::Client(conn) => (conn.protocol_version()?, conn.negotiated_cipher_suite()?),
+            Stage::Server(conn) => (conn.protocol_version()?, conn.negotiated_cipher_suite()?),
+        };
+        let version = match version {
+            rustls::ProtocolVersion::TLSv1_3 => "TLS 1.3".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let suite = format!("{:?}", suite.suite());
+        let suite = suite.strip_prefix("TLS13_").unwrap_or(&suite);
+        Some(format!("{version} with {suite}"))
+    }
+
+    /// Prepares a receive buffer of at least [`SCRATCH_MIN`] bytes: returns from where on bytes are to be
+    /// read into it.
+    pub fn place(&self, scratch: &mut [u8]) -> usize {
+        let end = HEADROOM + self.held.len();
+        if let Some(place) = scratch.get_mut(HEADROOM..end) {
+            place.copy_from_slice(&self.held);
+        }
+        end
+    }
+
+    /// Processes what was read into the buffer, up to `end`. Returns how many bytes of plaintext are at
+    /// its front then. Bytes that are to be sent, also after an error (alerts), are appended to `out`.
+    ///
+    /// # Errors
+    /// Why there is no TLS; the connection is to be closed.
+    pub fn receive(
+        &mut self,
+        scratch: &mut [u8],
+        end: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, TlsError> {
+        let mut at = HEADROOM.min(end);
+        let end = end.min(scratch.len());
+        let came = scratch.get(at..end).unwrap_or_default();
+        self.check()?;
+        if let Stage::Greeting(tls) = &self.stage {
+            at += match (tls.greeting.judge)(came) {
+                Answer::Yes(length) if length == came.len() => length,
+                Answer::Yes(_) => {
+                    let text = "more bytes follow its answer to the AUTH_TLS call";
+                    return Err(TlsError::Broken(text.to_owned()));
+                }
+                Answer::No(why) => return Err(TlsError::NotOffered(why)),
+                Answer::Incomplete if came.len() > ANSWER_MAX => {
+                    let text = "its answer to the AUTH_TLS call is too long";
+                    return Err(TlsError::NotOffered(text.to_owned()));
+                }
+                Answer::Incomplete => {
+                    self.held = came.to_vec();
+                    return Ok(0);
+                }
+            };
+            let conn = UnbufferedClientConnection::new(tls.config.clone(), tls.name.clone())?;
+            self.stage = Stage::Client(conn);
+        }
+        let mut turn = Turn {
+            scratch,
+            plain: 0,
+            at,
+            end,
+            out,
+            is_ended: &mut self.is_ended,
+        };
+        let (outcome, is_handshaking) = match &mut self.stage {
+            Stage::Client(conn) => (turn.run(conn), conn.is_handshaking()),
+            Stage::Server(conn) => (turn.run(conn), conn.is_handshaking()),
+            Stage::Greeting(_) => (Ok(()), true),
+        };
+        let (plain, at) = (turn.plain, turn.at);
+        self.has_failed = outcome.is_err();
+        outcome?;
+        self.is_open = !is_handshaking;
+        let rest = scratch.get(at..end).unwrap_or_default();
+        if rest.len() > HELD_MAX {
+            let text = "the peer sends handshake messages without end";
+            return Err(TlsError::Broken(text.to_owned()));
+        }
+        self.held.clear();
+        self.held.extend_from_slice(rest);
+        Ok(plain)
+    }
+
+    /// Encrypts `plain` and appends the records to `out`. Only once the handshake is complete.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
+        self.with_traffic(out, |traffic, out| append_sealed(traffic, plain, out))
+    }
+
+    /// Appends the notice of the end to `out` (RFC 8446 section 6.1).
+    pub fn close(&mut self, out: &mut Vec<u8>) {
+        if !self.is_open {
+            return;
+        }
+        let closed = self.with_traffic(out, |traffic, out| {
+            grow(out, 256, |space| traffic.queue_close_notify(space))
+        });
+        // The connection is closed in any case.
+        drop(closed);
+    }
+
+    fn check(&self) -> Result<(), TlsError> {
+        match self.has_failed {
+            true => Err(TlsError::Broken("it has failed before".to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    fn with_traffic(
+        &mut self,
+        out: &mut Vec<u8>,
+        send: impl FnOnce(&mut dyn Traffic, &mut Vec<u8>) -> Result<(), EncryptError>,
+    ) -> Result<(), TlsError> {
+        self.check()?;
+        // The library's state of an incomplete message refers to the bytes that are held.
+        let held = &mut self.held;
+        match &mut self.stage {
+            Stage::Greeting(_) => Err(TlsError::Broken("the handshake is not complete".to_owned())),
+            Stage::Client(conn) => traffic(conn, held, out, send),
+            Stage::Server(conn) => traffic(conn, held, out, send),
+        }
+    }
+}
+
+/// Encrypting, of either side.
+trait Traffic {
+    fn encrypt(&mut self, plain: &[u8], space: &mut [u8]) -> Result<usize, EncryptError>;
+    fn queue_close_notify(&mut self, space: &mut [u8]) -> Result<usize, EncryptError>;
+}
+
+impl<Data> Traffic for WriteTraffic<'_, Data> {
+    fn encrypt(&mut self, plain: &[u8], space: &mut [u8]) -> Result<usize, EncryptError> {
+        WriteTraffic::encrypt(self, plain, space)
+    }
+
+    fn queue_close_notify(&mut self, space: &mut [u8]) -> Result<usize, EncryptError> {
+        WriteTraffic::queue_close_notify(self, space)
+    }
+}
+
+fn traffic<C: Records>(
+    conn: &mut C,
+    held: &mut [u8],
+    out: &mut Vec<u8>,
+    send: impl FnOnce(&mut dyn Traffic, &mut Vec<u8>) -> Result<(), EncryptError>,
+) -> Result<(), TlsError> {
+    for _ in 0..IDLE_MAX {
+        let status = conn.process(held);
+        match status.state? {
+            ConnectionState::WriteTraffic(mut traffic) => {
+                return send(&mut traffic, out)
+                    .map_err(|error| TlsError::Broken(error.to_string()));
+            }
+            ConnectionState::EncodeTlsData(mut data) => encode(out, |space| data.encode(space))?,
+            ConnectionState::TransmitTlsData(data) => data.done(),
+            _ => {}
+        }
+    }
+    Err(TlsError::Broken("the session takes no data".to_owned()))
+}
+
+fn append_sealed(
+    traffic: &mut dyn Traffic,
+    plain: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), EncryptError> {
+    let records = plain.len().div_ceil(RECORD_PLAIN);
+    let space = plain.len() + records * RECORD_ADDED;
+    grow(out, space, |space| traffic.encrypt(plain, space))
+}
+
+/// Appends what `write` writes into space of this size, or of the size that it asks for.
+fn grow(
+    out: &mut Vec<u8>,
+    space: usize,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>,
+) -> Result<(), EncryptError> {
+    let start = out.len();
+    out.resize(start + space, 0);
+    let mut written = write(&mut out[start..]);
+    if let Err(EncryptError::InsufficientSize(InsufficientSizeError { required_size })) = written {
+        out.resize(start + required_size, 0);
+        written = write(&mut out[start..]);
+    }
+    match written {
+        Ok(length) => {
+            out.truncate(start + length);
+            Ok(())
+        }
+        Err(error) => {
+            out.truncate(start);
+            Err(error)
+        }
+    }
+}
+
+/// The same for messages of the handshake.
+fn encode(
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
+) -> Result<(), TlsError> {
+    let mut failed = None;
+    let grown = grow(out, 1 << 10, |space| {
+        write(space).map_err(|error| match error {
+            EncodeError::InsufficientSize(size) => EncryptError::InsufficientSize(size),
+            other => {
+                failed = Some(other.to_string());
+                EncryptError::EncryptExhausted
+            }
+        })
+    });
+    let text = |error: EncryptError| failed.unwrap_or_else(|| error.to_string());
+    grown.map_err(|error| TlsError::Broken(text(error)))
+}
+
+/// The processing of what one read brought.
+struct Turn<'a> {
+    scratch: &'a mut [u8],
+    /// Plaintext at the front of the buffer.
+    plain: usize,
+    /// Where the bytes begin that were not processed.
+    at: usize,
+    end: usize,
+    out: &'a mut Vec<u8>,
+    is_ended: &'a mut bool,
+}
+
+impl Turn<'_> {
+    fn run<C: Records>(&mut self, conn: &mut C) -> Result<(), TlsError> {
+        loop {
+            let (front, back) = self.scratch.split_at_mut(self.at);
+            let input = back.get_mut(..self.end - self.at).unwrap_or_default();
+            let UnbufferedStatus { discard, state } = conn.process(input);
+            let is_done = match state {
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        let payload = record?.payload;
+                        let place = front.get_mut(self.plain..self.plain + payload.len());
+                        let Some(place) = place else {
+                            return Err(TlsError::Broken("a record is too long".to_owned()));
+                        };
+                        place.copy_from_slice(payload);
+                        self.plain += payload.len();
+                    }
+                    false
+                }
+                Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                    encode(self.out, |space| data.encode(space))?;
+                    false
+                }
+                Ok(ConnectionState::TransmitTlsData(data)) => {
+                    data.done();
+                    false
+                }
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    *self.is_ended = true;
+                    true
+                }
+                Ok(ConnectionState::WriteTraffic(_) | ConnectionState::BlockedHandshake) => true,
+                Ok(_) => return Err(TlsError::Broken("early data, which was not offered".into())),
+                Err(error) => {
+                    self.encode_alerts(conn);
+                    return Err(error.into());
+                }
+            };
+            self.at = (self.at + discard).min(self.end);
+            if is_done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// After a failure: what tells the peer why. Nothing more is processed.
+    fn encode_alerts<C: Records>(&mut self, conn: &mut C) {
+        while conn.has_messages() {
+            let state = conn.process(&mut []).state;
+            let Ok(ConnectionState::EncodeTlsData(mut data)) = state else {
+                return;
+            };
+            if encode(self.out, |space| data.encode(space)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! TLS 1.3 on a connection that begins in the clear, as RPC-with-TLS has it (RFC 9289): a greeting and
+//! its answer, the handshake, then records.
+//!
+//! * [`Channel`] is the state of one connection, of a client or of a server: received bytes become
+//!   plaintext in place, plaintext becomes bytes to send. It uses no socket.
+//! * [`ClientFiles`] and [`ServerFiles`] read certificates and keys from PEM files.
+//! * [`ClientTls`] and [`ServerTls`] are what connections of one server need.
+//!
+//! TLS itself is `rustls`. There is no resumption: every connection has a whole handshake, so that
+//! connections cost the same.
+
+mod channel;
+mod error;
+mod files;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use channel::{Answer, Channel, Greeting, HEADROOM, SCRATCH_MIN};
+pub use error::{FileError, TlsError};
+pub use files::{ClientFiles, ClientTls, ServerFiles, ServerTls};
