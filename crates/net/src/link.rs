@@ -1,9 +1,13 @@
-//! One connection.
+//! One connection, in the clear or protected by TLS.
+
+mod secure;
 
 use super::pool::BufferPool;
 use super::socket::{ConnectOptions, start_connect};
 use super::system;
 use filermark_model::Nanos;
+use filermark_tls::ClientTls;
+use secure::Secure;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 #[cfg(unix)]
@@ -33,6 +37,7 @@ pub struct Link {
     partial: Vec<u8>,
     /// How many bytes it lacks, at least.
     wanted: usize,
+    tls: Option<Box<Secure>>,
 }
 
 /// What a read brought.
@@ -70,7 +75,36 @@ impl Link {
             unsent_from: 0,
             partial: Vec::new(),
             wanted: 0,
+            tls: None,
         })
+    }
+
+    /// Begins TLS on the new connection. It goes on with each [`Link::receive`], which brings no
+    /// bytes until [`Link::is_secured`].
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub fn secure(&mut self, tls: &ClientTls) -> io::Result<()> {
+        self.tls = Some(Box::new(Secure::new(tls)));
+        self.send_messages()
+    }
+
+    /// Whether messages can be sent: there is no TLS, or its handshake is complete.
+    pub fn is_secured(&self) -> bool {
+        self.tls.as_ref().is_none_or(|tls| tls.channel.is_open())
+    }
+
+    /// With TLS: encrypts `bytes`, which are to be handed to [`Link::send`] then, in place of
+    /// `spare`. Call it only when nothing is unsent.
+    ///
+    /// # Errors
+    /// The session has ended.
+    #[inline]
+    pub fn seal(&mut self, bytes: &mut Vec<u8>, spare: &mut Vec<u8>) -> io::Result<()> {
+        match &mut self.tls {
+            None => Ok(()),
+            Some(tls) => tls.seal(bytes, spare),
+        }
     }
 
     /// Whether the connection has been made by now.
@@ -103,13 +137,14 @@ impl Link {
 
     /// Memory of the buffers it holds, in bytes: none when nothing is under way.
     pub fn buffer_bytes(&self) -> usize {
-        self.unsent.capacity() + self.partial.capacity()
+        let of_tls = self.tls.as_ref().map_or(0, |tls| tls.buffer_bytes());
+        self.unsent.capacity() + self.partial.capacity() + of_tls
     }
 
     /// Sends `bytes` in one write; call it only when nothing is unsent. What the
     /// system does not take is kept, and goes with [`Link::send_rest`]: the buffer itself
     /// where the rest is a large part of it (another one is in its place then), else a copy.
-    /// Returns how many bytes the system took.
+    /// Returns how many bytes the system took; of sealed bytes, how many of the plaintext.
     ///
     /// # Errors
     /// The connection broke.
@@ -118,7 +153,7 @@ impl Link {
         let taken = write_some(&self.stream, bytes)?;
         let rest = bytes.len() - taken;
         if rest == 0 {
-            return Ok(taken);
+            return Ok(self.plain_taken(taken));
         }
         self.unsent = pool.take();
         if rest >= bytes.capacity() / KEPT_WHOLE {
@@ -128,11 +163,21 @@ impl Link {
             self.unsent.extend_from_slice(&bytes[taken..]);
             self.unsent_from = 0;
         }
-        Ok(taken)
+        Ok(self.plain_taken(taken))
+    }
+
+    /// Of bytes that the system took, those that count.
+    #[inline]
+    fn plain_taken(&mut self, taken: usize) -> usize {
+        let is_all = self.unsent.len() == self.unsent_from;
+        match &mut self.tls {
+            None => taken,
+            Some(tls) => tls.plain_taken(taken, is_all),
+        }
     }
 
     /// Sends what is unsent, as far as the system takes it. Returns how many bytes
-    /// it took.
+    /// it took; of sealed bytes, how many of the plaintext.
     ///
     /// # Errors
     /// The connection broke.
@@ -140,13 +185,22 @@ impl Link {
         if self.unsent_len() == 0 {
             return Ok(0);
         }
-        let taken = write_some(&self.stream, &self.unsent[self.unsent_from..])?;
-        self.unsent_from += taken;
+        let taken = self.send_unsent()?;
         if self.unsent_len() == 0 {
-            self.unsent_from = 0;
             pool.give_back(&mut self.unsent);
         }
         Ok(taken)
+    }
+
+    fn send_unsent(&mut self) -> io::Result<usize> {
+        let taken = write_some(&self.stream, &self.unsent[self.unsent_from..])?;
+        self.unsent_from += taken;
+        let counted = self.plain_taken(taken);
+        if self.unsent_len() == 0 {
+            self.unsent.clear();
+            self.unsent_from = 0;
+        }
+        Ok(counted)
     }
 
     /// One read: into `scratch`, or straight into the message under way where that
@@ -155,6 +209,9 @@ impl Link {
     /// # Errors
     /// The connection broke; its end is `UnexpectedEof`.
     pub fn receive(&mut self, scratch: &mut [u8]) -> io::Result<Option<ReadOutcome>> {
+        if self.tls.is_some() {
+            return self.receive_sealed(scratch);
+        }
         let direct = self.wanted >= DIRECT_MIN;
         let read = if direct {
             self.partial.reserve_exact(self.wanted);
@@ -162,18 +219,10 @@ impl Link {
         } else {
             system::read(&self.stream, scratch)
         };
-        let (came, age) = match read {
-            Ok((0, _)) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(came) => came,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {
-                return Ok(Some(ReadOutcome {
-                    scratch_len: 0,
-                    more: true,
-                    age: Nanos::ZERO,
-                }));
-            }
-            Err(error) => return Err(error),
+        let (came, age) = match outcome_of(read)? {
+            Read::Bytes(came, age) => (came, age),
+            Read::Nothing => return Ok(None),
+            Read::Interrupted => return Ok(Some(ReadOutcome::INTERRUPTED)),
         };
         if direct {
             self.wanted = self.wanted.saturating_sub(came);
@@ -234,10 +283,47 @@ impl Link {
         }
     }
 
-    /// Gives its buffers back, before it is dropped.
+    /// Gives its buffers back, before it is dropped. With TLS the peer is told of the end, if the
+    /// system takes it at once.
     pub fn close(mut self, pool: &mut BufferPool) {
+        if self.unsent_len() == 0
+            && let Some(tls) = &mut self.tls
+        {
+            tls.out.clear();
+            tls.channel.close(&mut tls.out);
+            // The connection may have ended already.
+            let _ = write_some(&self.stream, &tls.out);
+        }
         pool.give_back(&mut self.unsent);
         pool.give_back(&mut self.partial);
+    }
+}
+
+impl ReadOutcome {
+    /// A signal came before a byte: read again.
+    const INTERRUPTED: Self = Self {
+        scratch_len: 0,
+        more: true,
+        age: Nanos::ZERO,
+    };
+}
+
+/// What a read of the system means.
+enum Read {
+    /// So many bytes, and their age.
+    Bytes(usize, Nanos),
+    Nothing,
+    Interrupted,
+}
+
+#[inline]
+fn outcome_of(read: io::Result<(usize, Nanos)>) -> io::Result<Read> {
+    match read {
+        Ok((0, _)) => Err(ErrorKind::UnexpectedEof.into()),
+        Ok((came, age)) => Ok(Read::Bytes(came, age)),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Read::Nothing),
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(Read::Interrupted),
+        Err(error) => Err(error),
     }
 }
 

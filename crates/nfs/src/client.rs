@@ -15,6 +15,7 @@ mod nfs3;
 mod nfs4;
 mod portmap;
 mod rpc;
+mod secure;
 
 pub use connect::connect;
 pub use error::ClientError;
@@ -28,7 +29,9 @@ pub use nfs3::{
 pub use nfs4::{FileSystemFacts, NFS_V4, Nfs4Client, Reply4};
 pub(crate) use nfs4::{next_result, to_v3_status, wait_limit};
 pub use portmap::{PortLookup, find_port};
+use rpc::timeout_error;
 pub use rpc::{Program, RpcClient, RpcOptions};
+pub use secure::TlsOptions;
 
 /// The NFS program in a version.
 pub const fn nfs_program(version: filermark_model::plan::NfsVersion) -> Program {

@@ -12,6 +12,7 @@ pub mod claim;
 pub mod client;
 pub mod driver;
 mod spec;
+mod starttls;
 mod survey;
 pub mod target;
 pub mod validate;

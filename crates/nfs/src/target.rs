@@ -19,6 +19,7 @@ pub(crate) use resolve::{JukeboxRetries, addresses};
 pub use session::SessionFacts;
 
 use crate::client::{AnyFh, FileClient, MountClient, Nfs3Client, RpcOptions, narrow};
+use crate::starttls;
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_model::survey::Space;
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
@@ -59,6 +60,8 @@ pub struct Target {
     pub pathconf: Option<PathconfOk>,
     /// What FSSTAT says, if the server has it.
     pub fsstat: Option<FsstatOk>,
+    /// Version of TLS and cipher suite, in text; `None`: in the clear.
+    pub tls: Option<String>,
     /// Version 4: what the server granted and states about itself.
     pub session: Option<SessionFacts>,
 }
@@ -91,13 +94,18 @@ impl Target {
 
     /// A blocking client for the NFS program in the plan's version, not yet connected.
     pub fn file_client(&self, plan: &NfsPlan) -> FileClient {
-        let (cred, options) = (credential(plan), nfs_options(plan));
+        let (cred, options) = (credential(plan), self.nfs_options(plan));
         FileClient::new(plan.version, self.nfs_address, cred, options)
     }
 
     /// A blocking client for version 3 of the NFS program, not yet connected.
     pub fn nfs_client(&self, plan: &NfsPlan) -> Nfs3Client {
-        Nfs3Client::new(self.nfs_address, credential(plan), nfs_options(plan))
+        Nfs3Client::new(self.nfs_address, credential(plan), self.nfs_options(plan))
+    }
+
+    /// How the NFS program is to be called under a plan.
+    pub fn nfs_options(&self, plan: &NfsPlan) -> RpcOptions {
+        nfs_options(plan, &self.mount.host)
     }
 
     /// Warnings about the transport and the export; a sentence each.
@@ -182,8 +190,16 @@ pub fn credential(plan: &NfsPlan) -> AuthBody {
     AuthSys::new(0, name, plan.uid, plan.gid, &plan.gids).to_body()
 }
 
-/// How the NFS program is to be called under a plan.
-pub fn nfs_options(plan: &NfsPlan) -> RpcOptions {
+/// How the NFS program of the server with this name is to be called under a plan.
+pub fn nfs_options(plan: &NfsPlan, host: &str) -> RpcOptions {
+    RpcOptions {
+        tls: starttls::options(plan, host),
+        ..clear_options(plan)
+    }
+}
+
+/// How programs are to be called under a plan that are called in the clear.
+fn clear_options(plan: &NfsPlan) -> RpcOptions {
     RpcOptions {
         transport: plan.transport,
         udp_timeout: Duration::from_millis(plan.udp_timeout_ms.into()),
@@ -195,12 +211,12 @@ pub fn nfs_options(plan: &NfsPlan) -> RpcOptions {
     }
 }
 
-/// How portmapper and MOUNT program are to be called under a plan: one try, for
-/// a wrong port or a firewall should show soon.
+/// How portmapper and MOUNT program are to be called under a plan: in the clear, as kernel
+/// clients do it also where NFS has TLS; one try, for a wrong port or a firewall should show soon.
 pub fn mount_options(plan: &NfsPlan) -> RpcOptions {
     RpcOptions {
         reply_timeout: Duration::from_millis(plan.connect_timeout_ms.into()),
         retries: 0,
-        ..nfs_options(plan)
+        ..clear_options(plan)
     }
 }

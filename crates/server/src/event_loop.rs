@@ -8,6 +8,7 @@
 mod accept;
 mod conn;
 mod datagram;
+mod secure;
 mod timers;
 mod wakeup;
 
@@ -58,6 +59,8 @@ pub(crate) struct EventLoop {
     fired: Vec<u64>,
     input: Box<[u8]>,
     out: Vec<u8>,
+    /// With TLS: where replies are encrypted to.
+    spare: Vec<u8>,
     max_record: usize,
     /// Events so far.
     event_count: u64,
@@ -108,6 +111,7 @@ impl EventLoop {
             fired: Vec::new(),
             input: vec![0; INPUT].into(),
             out: Vec::with_capacity(INPUT),
+            spare: Vec::new(),
             max_record,
             event_count: 0,
             partial_bytes_max,
@@ -208,6 +212,7 @@ impl EventLoop {
         if state == ConnState::Close || conn.is_finished() {
             if conn.is_finished() {
                 conn.peer.session.settle();
+                conn.end_tls();
             }
             self.forget(&conn);
             return;
@@ -245,7 +250,7 @@ impl EventLoop {
     fn count_partial(&mut self, conn: &mut Conn) -> bool {
         self.event_count += 1;
         conn.last_request_at = self.event_count;
-        let holds = (conn.reader.partial_bytes() + conn.held.capacity()) as u64;
+        let holds = conn.held_bytes() as u64;
         if holds == conn.partial_bytes {
             return false;
         }
@@ -297,6 +302,12 @@ impl EventLoop {
         if conn.is_blocked() || conn.at_end {
             return ConnState::Keep;
         }
+        if conn.dropped_bytes.is_some() {
+            return self.drop_input(conn);
+        }
+        if conn.tls.is_some() {
+            return self.read_sealed(conn);
+        }
         let mut input = std::mem::take(&mut self.input);
         let state = match (&conn.stream).read(&mut input) {
             Ok(0) => {
@@ -324,7 +335,7 @@ impl EventLoop {
         let mut state = ConnState::Keep;
         while state == ConnState::Keep {
             if out.len() >= BATCH || conn.is_blocked() {
-                state = conn.send(&mut out);
+                state = self.send(conn, &mut out);
                 if conn.is_blocked() {
                     break;
                 }
@@ -335,7 +346,7 @@ impl EventLoop {
             }
         }
         // Also where the connection is to be closed: what was answered before is sent.
-        let sent = conn.send(&mut out);
+        let sent = self.send(conn, &mut out);
         conn.held = input.to_vec();
         // Buffers for large writes are kept where there are few connections: making them anew
         // for each costs more than the copy. Where there are many, only what is common is kept.
@@ -384,6 +395,7 @@ impl EventLoop {
                 self.hold(conn, received_ns, Some(delay_ns), start, out);
             }
             ReplyAction::Lose => out.truncate(start),
+            ReplyAction::StartTls => return Some(self.begin_tls(conn, input, out)),
             ReplyAction::Close => return Some(ConnState::Close),
         }
         Some(ConnState::Keep)

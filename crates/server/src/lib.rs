@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`memfs`] | inodes, names, permissions, space; no bytes |
 //! | `protocol` | records and datagrams in, replies out; no sockets, no threads |
-//! | `event_loop` | sockets, timers; nothing of what is in a record |
+//! | `event_loop` | sockets, timers, TLS; nothing of what is in a record |
 //! | `faults` | which request is to go wrong, and how |
 //!
 //! ```
@@ -39,6 +39,7 @@ pub use faults::{
 };
 pub use filermark_onc::nfs2::Procedure as Procedure2;
 pub use filermark_onc::nfs3::Procedure;
+pub use filermark_tls::ServerFiles as TlsFiles;
 pub use lateness::Lateness;
 pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};
 pub use server::{RunningServer, Server};

@@ -1,6 +1,7 @@
 //! Options of a server, and the errors with which its start fails.
 
 use crate::faults::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
+use filermark_tls::{FileError, ServerFiles};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use thiserror::Error;
@@ -60,6 +61,10 @@ pub struct ServerOptions {
     pub wtmax: u32,
     /// Preferred WRITE in bytes (FSINFO `wtpref`).
     pub wtpref: u32,
+    /// RPC-with-TLS (RFC 9289) over TCP, with these files; `None`: it is not offered.
+    pub tls: Option<ServerFiles>,
+    /// Refuse NFS calls in the clear with AUTH_TOOWEAK; NULL is always answered, as is MOUNT.
+    pub tls_only: bool,
     /// Refuse every change with NFS3ERR_ROFS.
     pub read_only: bool,
     /// Refuse every MNT with MNT3ERR_ACCES.
@@ -95,6 +100,8 @@ impl Default for ServerOptions {
             rtpref: 1 << 20,
             wtmax: 1 << 20,
             wtpref: 1 << 20,
+            tls: None,
+            tls_only: false,
             read_only: false,
             refuse_mount: false,
             capacity_bytes: 4 << 30,
@@ -145,6 +152,9 @@ impl ServerOptions {
                 ));
             }
         }
+        if self.tls_only && self.tls.is_none() {
+            return refuse("TLS alone needs a certificate; give one, with its key".into());
+        }
         if self.short == Some(0) {
             return refuse("short transfers of 0 bytes make no progress; choose 1 or more".into());
         }
@@ -181,6 +191,12 @@ pub enum ServerError {
         address: SocketAddr,
         /// The system's error.
         source: io::Error,
+    },
+    /// A file of certificates or keys cannot be used.
+    #[error("{source}; give files in PEM format that this user can read")]
+    Tls {
+        /// Which, and why.
+        source: FileError,
     },
     /// The system gave no event queue, wake-up or thread.
     #[error("cannot {step}: {source}; check the limit of open files (ulimit -n) and free memory")]

@@ -7,6 +7,7 @@
 #![allow(clippy::result_large_err)]
 
 mod answer;
+mod auth_tls;
 mod cache;
 mod change;
 mod context;
@@ -27,7 +28,7 @@ pub(crate) use context::{Peer, ReplyAction, Service, Shared};
 use crate::options::ServerOptions;
 use answer::{Refusal, mismatch, put};
 use filermark_onc::record::OpenRecord;
-use filermark_onc::rpc::{AcceptStat, CallError, CallHeader, RejectStat, ReplyHeader};
+use filermark_onc::rpc::{AcceptStat, AuthFlavor, CallError, CallHeader, RejectStat, ReplyHeader};
 use filermark_onc::xdr::Decoder;
 use filermark_onc::{mount as mnt, mount1, nfs2 as v2, nfs3, portmap as pmap};
 
@@ -76,10 +77,17 @@ impl Service {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> ReplyAction {
+        if call.cred.flavor == AuthFlavor::Tls {
+            return self.auth_tls(call, peer, out);
+        }
         let start = out.len();
         let served = match call.prog {
-            nfs3::PROGRAM if call.vers == nfs3::VERSION => self.nfs(record, call, d, peer, out),
-            nfs3::PROGRAM if call.vers == v2::VERSION => self.nfs2(record, call, d, peer, out),
+            nfs3::PROGRAM if call.vers == nfs3::VERSION => self
+                .check_secured(call, peer)
+                .and_then(|()| self.nfs(record, call, d, peer, out)),
+            nfs3::PROGRAM if call.vers == v2::VERSION => self
+                .check_secured(call, peer)
+                .and_then(|()| self.nfs2(record, call, d, peer, out)),
             nfs3::PROGRAM => Err(mismatch(v2::VERSION, nfs3::VERSION)),
             mnt::PROGRAM if matches!(call.vers, mount1::VERSION | mnt::VERSION) => {
                 self.mount(call, d, peer, out)

@@ -28,6 +28,8 @@ pub struct RunningServer {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// The name of the protocol in ALPN (RFC 9289 section 5.2).
+const ALPN: &[u8] = b"sunrpc";
 /// Attempts to find a port that is free for TCP and UDP.
 const PORT_ATTEMPTS: usize = 32;
 
@@ -63,10 +65,14 @@ impl Server {
     /// Starts a server with an empty file system. When this returns it is listening.
     ///
     /// # Errors
-    /// [`ServerError`]: options that contradict themselves, an address that cannot be had, or
+    /// [`ServerError`]: options that contradict themselves, certificates that cannot be used, an address that cannot be had, or
     /// a system out of files or threads.
     pub fn start(options: ServerOptions) -> Result<RunningServer, ServerError> {
         options.check()?;
+        let tls = options.tls.as_ref().map(|files| files.read(ALPN));
+        let tls = tls
+            .transpose()
+            .map_err(|source| ServerError::Tls { source })?;
         let threads = options.threads;
         // Where a system does not share an address, the first thread serves all of UDP.
         let udp = options.udp.then_some(sockets_of_an_address(threads));
@@ -83,7 +89,9 @@ impl Server {
         let (inboxes, reactors) = (0..threads)
             .map(|_| Inbox::with_reactor())
             .collect::<Result<(Vec<_>, Vec<_>), _>>()?;
-        let shared = Arc::new(Shared::new(options, now_ns()));
+        let mut shared = Shared::new(options, now_ns());
+        shared.tls = tls;
+        let shared = Arc::new(shared);
         let mut server = RunningServer {
             addrs,
             shared: shared.clone(),

@@ -78,6 +78,10 @@ counters! {
     connections_refused,
     /// Connections closed since requests that had come in part took too much memory.
     connections_stalled,
+    /// Connections whose TLS handshake is complete.
+    connections_tls,
+    /// Connections on which TLS was to begin and did not.
+    tls_failures,
     /// Changes refused for want of space.
     no_space,
     /// Datagrams received.

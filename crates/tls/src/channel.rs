@@ -23,14 +23,20 @@ const ANSWER_MAX: usize = 1 << 10;
 /// Plaintext of a record, and what encryption adds to it: header, content type, tag.
 const RECORD_PLAIN: usize = 16 << 10;
 const RECORD_ADDED: usize = 22;
+/// How much plaintext the first `wire` bytes of sealed records have whole, in bytes, if the records are
+/// full.
+pub const fn plain_of(wire: usize) -> usize {
+    wire / (RECORD_PLAIN + RECORD_ADDED) * RECORD_PLAIN
+}
+
 /// Calls of the library in which nothing happens, before it counts as a defect of it.
 const IDLE_MAX: usize = 8;
 
 /// What a client sends in the clear before TLS begins, and how the answer is judged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Greeting {
-    /// Appends it.
-    pub append: fn(&mut Vec<u8>),
+    /// The bytes.
+    pub bytes: Vec<u8>,
     /// Judges what has come.
     pub judge: fn(&[u8]) -> Answer,
 }
@@ -119,7 +125,7 @@ impl Records for UnbufferedServerConnection {
 impl Channel {
     /// A connection of a client; appends the greeting to `out`.
     pub fn client(tls: &ClientTls, out: &mut Vec<u8>) -> Self {
-        (tls.greeting.append)(out);
+        out.extend_from_slice(&tls.greeting.bytes);
         Self::new(Stage::Greeting(tls.clone()))
     }
 

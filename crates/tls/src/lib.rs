@@ -15,6 +15,6 @@ mod files;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use channel::{Answer, Channel, Greeting, HEADROOM, SCRATCH_MIN};
+pub use channel::{Answer, Channel, Greeting, HEADROOM, SCRATCH_MIN, plain_of};
 pub use error::{FileError, TlsError};
 pub use files::{ClientFiles, ClientTls, ServerFiles, ServerTls};

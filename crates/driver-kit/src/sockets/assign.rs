@@ -1,11 +1,11 @@
 //! The connections of a shard, and which procs use them.
 
+use super::peer::Peer;
 use super::protocol::WireProtocol;
 use super::shard::Conn;
 use filermark_model::plan::{Connections, Transport};
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::SocketAddr;
 
 /// Assigns connections to procs. `K` is the target of shared connections: a server, a share.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
         }
     }
 
-    fn add(&mut self, peer: SocketAddr, state: P::Conn) -> u32 {
+    fn add(&mut self, peer: Peer, state: P::Conn) -> u32 {
         let number = self.conns.len() as u32;
         let conn = Conn::new(number, peer, state, self.transport);
         self.conns.push(conn);
@@ -39,7 +39,8 @@ impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
     }
 
     /// The connection of the next proc with this target, which is at `peer`.
-    pub fn next(&mut self, target: K, peer: SocketAddr, state: impl Fn() -> P::Conn) -> u32 {
+    pub fn next(&mut self, target: K, peer: impl Into<Peer>, state: impl Fn() -> P::Conn) -> u32 {
+        let peer = peer.into();
         let per_target = match self.rule {
             Connections::PerProc => return self.add(peer, state()),
             // This shard's part of the agent's connections.
@@ -53,7 +54,7 @@ impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
         let (first, nth) = (*first, std::mem::replace(procs, *procs + 1));
         if nth == 0 {
             for _ in 0..per_target {
-                self.add(peer, state());
+                self.add(peer.clone(), state());
             }
         }
         first + nth % per_target

@@ -6,6 +6,7 @@ use super::state::LoopState;
 use filermark_engine::driver::{ObjectId, Request, Status, Submit};
 use filermark_model::Nanos;
 use filermark_net::FrameProgress;
+use filermark_tls::TlsError;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Debug;
@@ -179,8 +180,8 @@ pub trait WireProtocol: Debug + Sized + 'static {
     fn place(&self, _state: &Self::Conn, peer: SocketAddr) -> String {
         peer.to_string()
     }
-    /// The advice when a connection cannot be made.
-    fn connect_advice(&self) -> &'static str;
+    /// The advice when a connection cannot be made; `tls`: the reason, where it is TLS.
+    fn connect_advice(&self, tls: Option<&TlsError>) -> &'static str;
 }
 
 /// Ends all calls of a connection.

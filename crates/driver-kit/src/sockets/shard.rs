@@ -2,6 +2,7 @@
 
 use super::datagram::Datagram;
 use super::late::{late_call, next_wake};
+use super::peer::Peer;
 use super::protocol::WireProtocol;
 use super::settings::SocketSettings;
 use super::state::Timer;
@@ -10,9 +11,9 @@ use filermark_engine::driver::{Completion, DriverError, ObjectId, Request, Shard
 use filermark_model::Nanos;
 use filermark_model::plan::Transport;
 use filermark_net::{Arrivals, BATCH, BufferPool, Link, Reactor, Ready, open_files_limit};
+use filermark_tls::TlsError;
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct Io {
     pub(super) scratch: Vec<u8>,
     /// The bytes to send.
     pub(super) send: Vec<u8>,
+    /// With TLS: where the bytes to send are encrypted to.
+    pub(super) spare: Vec<u8>,
     /// The ranges of the datagrams in `send`.
     pub(super) pieces: Vec<Range<usize>>,
     pub(super) arrivals: Arrivals,
@@ -81,10 +84,10 @@ macro_rules! either {
 }
 
 impl<P: WireProtocol> Conn<P> {
-    pub(super) fn new(number: u32, peer: SocketAddr, state: P::Conn, transport: Transport) -> Self {
+    pub(super) fn new(number: u32, peer: Peer, state: P::Conn, transport: Transport) -> Self {
         Self(match transport {
             Transport::Tcp => Transported::Stream(Stream::new(number, peer, state)),
-            Transport::Udp => Transported::Datagram(Datagram::new(number, peer, state)),
+            Transport::Udp => Transported::Datagram(Datagram::new(number, peer.address, state)),
         })
     }
 
@@ -96,6 +99,13 @@ impl<P: WireProtocol> Conn<P> {
     /// Why the last attempt to connect failed, if it did.
     fn failure(&self) -> Option<&str> {
         either!(&self.0, conn => conn.failure())
+    }
+
+    fn tls_failure(&self) -> Option<&TlsError> {
+        match &self.0 {
+            Transported::Stream(stream) => stream.tls_failure(),
+            Transported::Datagram(_) => None,
+        }
     }
 
     fn place(&self, core: &P) -> String {
@@ -198,6 +208,7 @@ impl<P: WireProtocol> Shard<P> {
             pool: BufferPool::new(POOL_BYTES),
             scratch: vec![0; SCRATCH],
             send: Vec::with_capacity(SCRATCH / 2),
+            spare: Vec::new(),
             pieces: Vec::with_capacity(BATCH),
             arrivals: Arrivals::new(settings.datagram_max),
             unread: Vec::new(),
@@ -464,6 +475,6 @@ fn not_connected<P: WireProtocol>(core: &P, conn: &Conn<P>, reason: &str) -> Dri
         place: conn.place(core),
         step: P::CONNECT_STEP.to_owned(),
         reason: reason.to_owned(),
-        advice: core.connect_advice().to_owned(),
+        advice: core.connect_advice(conn.tls_failure()).to_owned(),
     }
 }

@@ -2,12 +2,14 @@
 //! made again when it breaks.
 
 use super::late::late_on_stream;
+use super::peer::Peer;
 use super::protocol::{Event, Incident, OnLoss, WireProtocol, fail_all, fail_encoded, stamp};
 use super::shard::Io;
 use super::state::Timer;
 use filermark_engine::driver::Status;
 use filermark_model::Nanos;
 use filermark_net::{ConnectOptions, Link, Ready};
+use filermark_tls::TlsError;
 use std::io;
 use std::net::SocketAddr;
 
@@ -28,6 +30,8 @@ enum State {
     /// No connection until a timer expires.
     Waiting,
     Connecting,
+    /// TLS is being set up; nothing of the protocol is sent.
+    Securing,
     /// The protocol's set-up is under way; calls wait.
     Setup,
     Up,
@@ -38,7 +42,7 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Stream<P: WireProtocol> {
     number: u32,
-    peer: SocketAddr,
+    peer: Peer,
     protocol: P::Conn,
     link: Option<Link>,
     state: State,
@@ -57,10 +61,12 @@ pub(super) struct Stream<P: WireProtocol> {
     down_since: Option<Nanos>,
     /// Why the last attempt failed.
     failure: Option<Box<str>>,
+    /// The same, where it was TLS.
+    tls_failure: Option<Box<TlsError>>,
 }
 
 impl<P: WireProtocol> Stream<P> {
-    pub(super) fn new(number: u32, peer: SocketAddr, protocol: P::Conn) -> Self {
+    pub(super) fn new(number: u32, peer: Peer, protocol: P::Conn) -> Self {
         Self {
             number,
             peer,
@@ -76,11 +82,12 @@ impl<P: WireProtocol> Stream<P> {
             was_up: false,
             down_since: None,
             failure: None,
+            tls_failure: None,
         }
     }
 
     pub(super) fn peer(&self) -> SocketAddr {
-        self.peer
+        self.peer.address
     }
 
     pub(super) fn protocol(&self) -> &P::Conn {
@@ -92,12 +99,17 @@ impl<P: WireProtocol> Stream<P> {
     }
 
     fn is_connected(&self) -> bool {
-        matches!(self.state, State::Setup | State::Up)
+        matches!(self.state, State::Securing | State::Setup | State::Up)
     }
 
     /// Why the last attempt to connect failed, if it did.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
+    }
+
+    /// Why TLS could not be set up, if it was that.
+    pub(super) fn tls_failure(&self) -> Option<&TlsError> {
+        self.tls_failure.as_deref()
     }
 
     pub(super) fn link(&self) -> Option<&Link> {
@@ -114,12 +126,13 @@ impl<P: WireProtocol> Stream<P> {
             reserved_port: io.settings.reserved_port,
         };
         self.epoch = self.epoch.wrapping_add(1);
-        let link = Link::connect(self.peer, options)?;
+        let link = Link::connect(self.peer.address, options)?;
         io.reactor.add(&link, self.key())?;
         self.wants_space = true;
         self.link = Some(link);
         self.state = State::Connecting;
         self.failure = None;
+        self.tls_failure = None;
         self.encoded = 0;
         self.sent = 0;
         self.limit_setup(core, io);
@@ -189,6 +202,9 @@ impl<P: WireProtocol> Stream<P> {
                 return Ok(());
             }
         }
+        if self.state == State::Securing {
+            return Ok(());
+        }
         loop {
             io.send.clear();
             core.own_bytes(&mut self.protocol, &mut io.send);
@@ -208,6 +224,8 @@ impl<P: WireProtocol> Stream<P> {
                 return Ok(());
             }
             self.encoded = self.encoded.wrapping_add(io.send.len() as u32);
+            // Encryption, as encoding, is before the time from which a call is measured.
+            link.seal(&mut io.send, &mut io.spare)?;
             core.state_mut().tick();
             io.system_calls.writes += 1;
             let taken = link.send(&mut io.send, &mut io.pool)?;
@@ -241,12 +259,9 @@ impl<P: WireProtocol> Stream<P> {
     fn finish_connect(&mut self, ready: Ready, core: &mut P, io: &mut Io) {
         let connected = self.link.as_ref().map_or(Ok(false), Link::connected);
         let outcome = match connected {
-            Ok(true) => {
-                self.state = State::Setup;
-                let event = core.connected(self.number, &mut self.protocol);
-                self.handle(event, core, io)
-                    .and_then(|()| self.update_space(io))
-            }
+            Ok(true) => self
+                .begin_setup(core, io)
+                .and_then(|()| self.update_space(io)),
             Ok(false) if !ready.broken => Ok(()),
             Ok(false) => Err(io::ErrorKind::ConnectionReset.into()),
             Err(error) => Err(error),
@@ -254,6 +269,29 @@ impl<P: WireProtocol> Stream<P> {
         if let Err(error) = outcome {
             self.lost(core, io, &error);
         }
+    }
+
+    /// The connection is made: TLS begins, or the set-up of the protocol.
+    fn begin_setup(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
+        if let (Some(tls), Some(link)) = (&self.peer.tls, &mut self.link) {
+            self.state = State::Securing;
+            return link.secure(tls);
+        }
+        self.begin_protocol(core, io)
+    }
+
+    fn begin_protocol(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
+        self.state = State::Setup;
+        let event = core.connected(self.number, &mut self.protocol);
+        self.handle(event, core, io)
+    }
+
+    /// TLS has received bytes; the set-up of the protocol begins when its handshake is complete.
+    fn go_on_securing(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
+        if self.link.as_ref().is_some_and(Link::is_secured) {
+            self.begin_protocol(core, io)?;
+        }
+        self.update_space(io)
     }
 
     /// Reads all available data, or to the end of the stream.
@@ -278,6 +316,16 @@ impl<P: WireProtocol> Stream<P> {
         };
         io.system_calls.reads += 1;
         let Some(input) = link.receive(&mut io.scratch)? else {
+            return Ok(None);
+        };
+        if self.state == State::Securing {
+            self.go_on_securing(core, io)?;
+            // A server does not send before it is called.
+            if input.scratch_len == 0 {
+                return Ok(Some(input.more));
+            }
+        }
+        let Some(link) = &mut self.link else {
             return Ok(None);
         };
         // The arrival is the time of the kernel; the delay until now is that of this host.
@@ -331,7 +379,7 @@ impl<P: WireProtocol> Stream<P> {
 
     /// The server has refused the set-up: a retry cannot help.
     fn refused(&mut self, core: &mut P, io: &mut Io, reason: String) {
-        tracing::debug!(peer = %self.peer, reason, "set-up refused");
+        tracing::debug!(peer = %self.peer.address, reason, "set-up refused");
         core.count(Incident::ConnectFailure, 1);
         self.failure = Some(reason.into());
         self.close(Status::Disconnected, core, io);
@@ -342,11 +390,22 @@ impl<P: WireProtocol> Stream<P> {
     /// The connection broke, or could not be made: it is tried again, at once or later, if there
     /// are calls to send.
     fn lost(&mut self, core: &mut P, io: &mut Io, error: &io::Error) {
-        tracing::debug!(peer = %self.peer, %error, "connection lost");
+        tracing::debug!(peer = %self.peer.address, %error, "connection lost");
+        let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref());
+        if let Some(of_tls) = of_tls {
+            self.tls_failure = Some(Box::new(TlsError::clone(of_tls)));
+            if of_tls.is_final() {
+                return self.refused(core, io, error.to_string());
+            }
+        }
         if self.state != State::Up {
             core.count(Incident::ConnectFailure, 1);
         }
-        self.failure = Some(error.to_string().into());
+        let is_cut = self.state == State::Securing && error.kind() == io::ErrorKind::UnexpectedEof;
+        self.failure = Some(match is_cut {
+            true => "the server closed the connection while TLS was being set up".into(),
+            false => error.to_string().into(),
+        });
         self.close(Status::Disconnected, core, io);
         if core.calls().first(self.number).is_none() {
             return;
@@ -398,7 +457,10 @@ impl<P: WireProtocol> Stream<P> {
 
     /// The connection should be set up by now.
     pub(super) fn setup_timed_out(&mut self, setup: u32, core: &mut P, io: &mut Io) {
-        let is_being_made = matches!(self.state, State::Connecting | State::Setup);
+        let is_being_made = matches!(
+            self.state,
+            State::Connecting | State::Securing | State::Setup
+        );
         if is_being_made && setup == self.setup {
             self.lost(core, io, &io::ErrorKind::TimedOut.into());
         }

@@ -4,6 +4,7 @@ use crate::version4::SessionRefusal;
 use filermark_onc::record::RecordTooLong;
 use filermark_onc::rpc::RpcRefusal;
 use filermark_onc::xdr::DecodeError;
+use filermark_tls::{FileError, TlsError};
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -109,6 +110,26 @@ pub enum ClientError {
         /// Why.
         refusal: RpcRefusal,
     },
+    /// A file of certificates or keys cannot be used.
+    #[error("{source}")]
+    TlsFile {
+        /// Which, and why.
+        source: FileError,
+    },
+    /// The connection is not, or no longer, protected by TLS.
+    #[error("{address}: {source}")]
+    Tls {
+        /// The server's address.
+        address: SocketAddr,
+        /// Why.
+        source: TlsError,
+    },
+    /// The connection ended while TLS was being set up.
+    #[error("{address} closed the connection while TLS was being set up")]
+    TlsCut {
+        /// The server's address.
+        address: SocketAddr,
+    },
     /// NFSv4.1: there is no session.
     #[error("{address} gave no session: {refusal}")]
     NoSession {
@@ -134,9 +155,13 @@ impl ClientError {
 
     /// Whether the same call may get an answer on a new connection.
     pub const fn is_worth_a_retry(&self) -> bool {
+        if let Self::Tls { source, .. } = self {
+            return !source.is_final();
+        }
         matches!(
             self,
-            Self::Connect { .. }
+            Self::TlsCut { .. }
+                | Self::Connect { .. }
                 | Self::ConnectTimedOut { .. }
                 | Self::Broken { .. }
                 | Self::Closed { .. }

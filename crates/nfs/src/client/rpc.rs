@@ -1,12 +1,14 @@
 //! One blocking RPC connection, over TCP or UDP: record marking, xid check, limits.
 
 use super::datagram::DatagramLink;
+use super::secure::{SecureStream, TlsOptions, is_nothing};
 use super::{ClientError, connect};
 use filermark_engine::interrupt_guard;
 use filermark_model::plan::Transport;
 use filermark_onc::record::{OpenRecord, RecordReader, append_fragments};
 use filermark_onc::rpc::{AuthBody, Call, CallHeader, OpaqueAuth, ReplyHeader};
 use filermark_onc::xdr::{self, Decode, Decoder};
+use filermark_tls::{ClientTls, TlsError};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -31,6 +33,8 @@ pub struct RpcOptions {
     pub resvport: bool,
     /// Largest answer in bytes.
     pub reply_bytes_max: usize,
+    /// TLS over TCP; `None`: in the clear.
+    pub tls: Option<TlsOptions>,
 }
 
 impl Default for RpcOptions {
@@ -43,6 +47,7 @@ impl Default for RpcOptions {
             retries: 0,
             resvport: false,
             reply_bytes_max: 5 << 20,
+            tls: None,
         }
     }
 }
@@ -66,6 +71,8 @@ pub struct RpcClient {
     cred: AuthBody,
     link: Option<Link>,
     datagrams: Option<DatagramLink>,
+    /// What was read from the files of TLS.
+    tls: Option<ClientTls>,
     xid: u32,
     call: Vec<u8>,
     reply: Vec<u8>,
@@ -77,8 +84,9 @@ pub struct RpcClient {
 struct Link {
     stream: TcpStream,
     reader: RecordReader,
+    tls: Option<SecureStream>,
     /// Bytes that came and are not looked at yet: `input[start..end]`.
-    input: Box<[u8]>,
+    input: Vec<u8>,
     start: usize,
     end: usize,
 }
@@ -100,6 +108,7 @@ impl RpcClient {
             cred,
             link: None,
             datagrams: None,
+            tls: None,
             xid: first_xid(),
             call: Vec::new(),
             reply: Vec::new(),
@@ -120,6 +129,12 @@ impl RpcClient {
     /// The program that it calls.
     pub const fn program(&self) -> Program {
         self.program
+    }
+
+    /// Version of TLS and cipher suite of the present connection, in text; `None`: in the clear, or there
+    /// is none.
+    pub fn tls_description(&self) -> Option<String> {
+        self.link.as_ref()?.tls.as_ref()?.description()
     }
 
     /// Sets the longest wait for one answer, from the next call on.
@@ -180,11 +195,18 @@ impl RpcClient {
             Some(link) => Ok(link),
             empty => {
                 let options = &self.options;
-                let stream = connect(self.address, options.resvport, options.connect_timeout)?;
+                if let (Some(tls), None) = (&options.tls, &self.tls) {
+                    self.tls = Some(tls.read(self.program)?);
+                }
+                let (address, limit) = (self.address, options.connect_timeout);
+                let mut stream = connect(address, options.resvport, limit)?;
+                let tls = self.tls.as_ref().filter(|_| options.tls.is_some());
+                let tls = tls.map(|tls| SecureStream::open(tls, address, &mut stream, limit));
                 Ok(empty.insert(Link {
                     stream,
                     reader: RecordReader::new(options.reply_bytes_max),
-                    input: vec![0; INPUT_BYTES].into_boxed_slice(),
+                    tls: tls.transpose()?,
+                    input: vec![0; INPUT_BYTES],
                     start: 0,
                     end: 0,
                 }))
@@ -371,7 +393,10 @@ impl RpcClient {
         let sent = link
             .stream
             .set_write_timeout(Some(at_least_a_moment(limit)))
-            .and_then(|()| link.stream.write_all(wire));
+            .and_then(|()| match &mut link.tls {
+                None => link.stream.write_all(wire),
+                Some(tls) => tls.write_all(&mut link.stream, wire),
+            });
         sent.map_err(|source| {
             self.link = None;
             timeout_error(address, limit, source)
@@ -452,17 +477,32 @@ impl Link {
         }
         let piece = at_least_a_moment(left.min(interrupt_guard::LOOK));
         self.stream.set_read_timeout(Some(piece))?;
-        match self.stream.read(&mut self.input[self.end..]) {
+        let read = match &mut self.tls {
+            None => self.stream.read(&mut self.input[self.end..]),
+            Some(tls) => {
+                self.input.truncate(self.end);
+                tls.read(&mut self.stream, &mut self.input)
+            }
+        };
+        match read {
+            Ok(got) if self.tls.is_some() => {
+                self.end = self.input.len();
+                Ok(Some(got))
+            }
             Ok(got) => {
                 self.end += got;
                 Ok(Some(got))
             }
-            Err(error) => match error.kind() {
-                io::ErrorKind::Interrupted
-                | io::ErrorKind::TimedOut
-                | io::ErrorKind::WouldBlock => Ok(None),
-                _ => Err(error),
-            },
+            Err(error) if is_nothing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.close(&mut self.stream);
         }
     }
 }
@@ -472,7 +512,17 @@ fn at_least_a_moment(limit: Duration) -> Duration {
     limit.max(Duration::from_millis(1))
 }
 
-fn timeout_error(address: SocketAddr, waited: Duration, source: io::Error) -> ClientError {
+/// The error of a read or write, with TLS that of TLS.
+pub(super) fn timeout_error(
+    address: SocketAddr,
+    waited: Duration,
+    source: io::Error,
+) -> ClientError {
+    let of_tls = source.get_ref().and_then(|inner| inner.downcast_ref());
+    if let Some(of_tls) = of_tls {
+        let source = TlsError::clone(of_tls);
+        return ClientError::Tls { address, source };
+    }
     match source.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
             ClientError::TimedOut { address, waited }

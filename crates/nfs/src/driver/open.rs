@@ -11,11 +11,12 @@ use super::sessions::{Client, Sessions};
 use super::uncommitted::UncommittedWrites;
 use super::variant::{Stateless, Variant};
 use crate::client::AnyFh;
+use crate::starttls;
 use crate::target::{Target, credential};
 use crate::version4::{ClientIdentity, SessionRequest};
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_driver_kit::sockets::{
-    Calls, ConnectionAssigner, LoopState, ReplyTimeouts, Shard, SocketSettings,
+    Calls, ConnectionAssigner, LoopState, Peer, ReplyTimeouts, Shard, SocketSettings,
 };
 use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardDriver, ShardSetup};
@@ -26,6 +27,7 @@ use filermark_model::rng::hash3;
 use filermark_net::BufferSizes;
 use filermark_onc::nfs3::PROGRAM;
 use filermark_onc::template::CallTemplate;
+use filermark_tls::ClientTls;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -57,6 +59,8 @@ const BUFFER_BYTES_MAX: usize = 16 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct MountState {
     pub(super) address: SocketAddr,
+    /// The name of the server.
+    pub(super) host: String,
     pub(super) file_system: FileSystem,
 }
 
@@ -65,6 +69,7 @@ impl MountState {
     pub(super) fn new(target: &Target, run_dir: AnyFh) -> Self {
         Self {
             address: target.nfs_address,
+            host: target.mount.host.clone(),
             file_system: FileSystem {
                 root: target.root,
                 run_dir,
@@ -116,6 +121,20 @@ fn socket_settings(plan: &NfsPlan, file_systems: &[FileSystem], procs: usize) ->
 }
 
 impl NfsDriver {
+    /// The other end of the connections to a mount point.
+    fn peer(&self, place: &MountState) -> Result<Peer, DriverError> {
+        let tls = starttls::of_plan(&self.plan, &place.host).map_err(|error| DriverError {
+            place: place.host.clone(),
+            step: "prepare TLS".to_owned(),
+            reason: error.to_string(),
+            advice: starttls::file_advice(&error).to_owned(),
+        })?;
+        Ok(Peer {
+            address: place.address,
+            tls,
+        })
+    }
+
     /// The shard of `setup`, connected.
     pub(super) fn shard(&self, setup: ShardSetup) -> Result<Shard<Core>, DriverError> {
         self.shard_with(setup, |_, _, _| Stateless)
@@ -146,22 +165,25 @@ impl NfsDriver {
             setup.shard_count,
         );
         let mut file_systems = Vec::new();
-        let mut numbers: HashMap<&MountPoint, (u32, SocketAddr)> = HashMap::new();
+        let mut numbers: HashMap<&MountPoint, (u32, Peer)> = HashMap::new();
         let mut procs = Vec::with_capacity(setup.procs.len());
         for proc in &setup.procs {
-            let (file_system, address) = match numbers.get(&proc.mount) {
-                Some(known) => *known,
+            let (file_system, peer) = match numbers.get(&proc.mount) {
+                Some(known) => known.clone(),
                 None => {
                     let place = self.place(&proc.mount, &setup.claim.dir_name)?;
-                    let number = file_systems.len() as u32;
+                    let new = (file_systems.len() as u32, self.peer(&place)?);
                     file_systems.push(place.file_system);
-                    numbers.insert(&proc.mount, (number, place.address));
-                    (number, place.address)
+                    numbers.insert(&proc.mount, new.clone());
+                    new
                 }
             };
+            // With TLS a connection is to a server of one name.
+            let name = peer.tls.as_ref().map(ClientTls::server_name);
+            let target = (peer.address, name);
             procs.push(Proc {
                 file_system,
-                conn: conns.next(address, address, V::Conn::default),
+                conn: conns.next(target, peer, V::Conn::default),
                 handles: Handles::default(),
                 settling: false,
             });

@@ -7,12 +7,14 @@ use super::ended_calls::CallEnd;
 use super::ops::SETTLING;
 use super::reply::CallOutcome;
 use super::variant::Variant;
+use crate::starttls;
 use filermark_driver_kit::sockets::{
     Calls, Event, Incident, LoopState, OnLoss, Received, WireProtocol,
 };
 use filermark_engine::driver::{Action, ObjectId, Request, Status, Submit};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
+use filermark_tls::TlsError;
 use std::collections::BTreeMap;
 
 impl<V: Variant> WireProtocol for Core<V> {
@@ -175,8 +177,8 @@ impl<V: Variant> WireProtocol for Core<V> {
         }
     }
 
-    fn connect_advice(&self) -> &'static str {
-        V::connect_advice(self)
+    fn connect_advice(&self, tls: Option<&TlsError>) -> &'static str {
+        tls.map_or_else(|| V::connect_advice(self), starttls::advice)
     }
 }
 

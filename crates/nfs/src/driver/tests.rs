@@ -116,6 +116,7 @@ impl Bench {
         let driver = NfsDriver::new(plan);
         let setup = setup(procs, checking);
         let place = MountState {
+            host: "server.test".to_owned(),
             address: server.address,
             file_system: file_system(),
         };

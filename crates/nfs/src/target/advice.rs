@@ -1,6 +1,7 @@
 //! Messages for everything that can fail up to a mounted export, with advice.
 
 use crate::client::ClientError;
+use crate::starttls;
 use crate::version2;
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::{NfsPlan, NfsVersion};
@@ -76,6 +77,7 @@ fn reason(address: SocketAddr, error: &ClientError) -> String {
     let own = [
         format!("cannot connect to {address}: "),
         format!("{address} gave no session: "),
+        format!("{address}: "),
         format!("{address} "),
     ];
     match own
@@ -136,6 +138,11 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
             }
         }
         ClientError::Refused { refusal, .. } => refusal_advice(service, refusal),
+        ClientError::TlsFile { source } => starttls::file_advice(source),
+        ClientError::Tls { source, .. } => starttls::advice(source),
+        ClientError::TlsCut { .. } => {
+            "check that the server has TLS (Linux: tlshd runs, its log says why it failed), or set TLS=off"
+        }
         // The refusal has it.
         ClientError::NoSession { .. } => "",
     }
@@ -156,7 +163,7 @@ fn refusal_advice(service: Service, refusal: &RpcRefusal) -> &'static str {
             "check MOUNT_PORT (equal to NFS_PORT on servers with one port for all programs)"
         }
         (RpcRefusal::Denied(RejectStat::AuthError(AuthStat::TooWeak)), _) => {
-            "try RESVPORT=on, and check that the export allows this client with sec=sys"
+            "if the export requires TLS (xprtsec), set TLS=on or mtls; otherwise try RESVPORT=on, and check that the export allows this client with sec=sys"
         }
         (RpcRefusal::Denied(RejectStat::AuthError(_)), _) => {
             "check that the export allows this client, with sec=sys"
@@ -193,7 +200,9 @@ fn nfs4_advice(status: Nfsstat4) -> Option<&'static str> {
     let is_known_in_v3 = !matches!(Nfsstat3::from_u32(status.to_u32()), Nfsstat3::Unknown(_));
     match status {
         _ if is_known_in_v3 => None,
-        Nfsstat4::Wrongsec => Some("Filermark uses AUTH_SYS: export the path with sec=sys"),
+        Nfsstat4::Wrongsec => Some(
+            "if the export requires TLS (xprtsec), set TLS=on or mtls; Filermark uses AUTH_SYS: export the path with sec=sys",
+        ),
         other => Some(other.advice()),
     }
 }

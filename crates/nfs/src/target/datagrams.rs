@@ -77,6 +77,9 @@ impl Target {
     /// What carries the calls, for the record.
     pub(super) fn transport_facts(&self, facts: &mut Vec<(&'static str, String)>) {
         facts.push(("transport", self.transport.name().to_owned()));
+        if let Some(tls) = &self.tls {
+            facts.push(("tls", tls.clone()));
+        }
         if self.session.is_none() {
             facts.push(("mount transport", self.mount_transport.name().to_owned()));
         }

@@ -116,7 +116,7 @@ fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, 
     let nfs_port = port_of(mount, plan, ip, nfs)?;
     let nfs_address = SocketAddr::new(ip, nfs_port);
     let (mount_address, mount_transport, mounted) = mount_at(mount, plan, ip)?;
-    let (cred, options) = (credential(plan), nfs_options(plan));
+    let (cred, options) = (credential(plan), nfs_options(plan, &mount.host));
     if plan.transport == Transport::Udp {
         is_there(mount, plan, nfs_address)?;
     }
@@ -140,6 +140,7 @@ fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, 
         fsinfo: info,
         pathconf,
         fsstat,
+        tls: nfs.rpc().tls_description(),
         session: None,
     })
 }

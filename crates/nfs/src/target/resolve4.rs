@@ -49,7 +49,8 @@ pub(super) fn resolve_at(
         }));
     }
     let address = SocketAddr::new(ip, plan.port_without_portmapper());
-    let mut nfs = Nfs4Client::new(minor, address, credential(plan), nfs_options(plan));
+    let options = nfs_options(plan, &mount.host);
+    let mut nfs = Nfs4Client::new(minor, address, credential(plan), options);
     let up = match nfs.session() {
         Ok(up) => up.clone(),
         Err(error) => return Err(no_session(mount, plan, minor, address, &error)),
@@ -74,6 +75,7 @@ pub(super) fn resolve_at(
         session: Some(SessionFacts::of(&up, facts.supported)),
         fsstat: Some(facts.fsstat),
         pathconf: facts.pathconf,
+        tls: nfs.rpc().tls_description(),
         fsinfo: info,
     })
 }

@@ -1,7 +1,7 @@
 //! Shared parts of the checks of the RPC layer: unusual calls on separate connections.
 
 use crate::client::{ClientError, Program, RpcClient, nfs_program};
-use crate::target::{Target, credential, nfs_options};
+use crate::target::{Target, credential};
 use filermark_driver_kit::checks::Stop;
 use filermark_model::plan::{NfsPlan, Transport};
 use filermark_onc::rpc::{AcceptStat, AuthBody, AuthSys, RpcRefusal};
@@ -20,7 +20,7 @@ pub(super) fn own_connection(plan: &NfsPlan, target: &Target) -> RpcClient {
 /// A separate connection with other credentials.
 pub(super) fn connection_as(plan: &NfsPlan, target: &Target, who: AuthBody) -> RpcClient {
     let program = nfs_program(plan.version);
-    RpcClient::new(target.nfs_address, program, who, nfs_options(plan))
+    RpcClient::new(target.nfs_address, program, who, target.nfs_options(plan))
 }
 
 /// A user that is not ours, root or the anonymous user: the uid and the credentials.

@@ -22,6 +22,8 @@ xdr_status! {
         Dh = 3 "AUTH_DH" "Diffie-Hellman, obsolete",
         /// GSS-API, mostly Kerberos.
         RpcsecGss = 6 "RPCSEC_GSS" "GSS-API; Filermark speaks AUTH_SYS, export with sec=sys",
+        /// The call asks whether the server has TLS (RFC 9289 section 4.1).
+        Tls = 7 "AUTH_TLS" "TLS is set up before other calls",
         /// The pseudo-flavor of MOUNT and rpcbind for Kerberos authentication (RFC 2623).
         Krb5 = 390_003 "krb5" "Kerberos 5; Filermark speaks AUTH_SYS, export with sec=sys",
         /// Kerberos with integrity.
@@ -46,6 +48,18 @@ impl<'a> OpaqueAuth<'a> {
     pub const NONE: OpaqueAuth<'static> = OpaqueAuth {
         flavor: AuthFlavor::None,
         body: &[],
+    };
+
+    /// The credential of the call that asks for TLS (RFC 9289 section 4.1).
+    pub const TLS: OpaqueAuth<'static> = OpaqueAuth {
+        flavor: AuthFlavor::Tls,
+        body: &[],
+    };
+
+    /// The verifier in the reply to that call, where TLS begins behind the reply (RFC 9289 section 4.1).
+    pub const STARTTLS: OpaqueAuth<'static> = OpaqueAuth {
+        flavor: AuthFlavor::None,
+        body: b"STARTTLS",
     };
 
     /// The AUTH_SYS parameters, when that is the flavor.

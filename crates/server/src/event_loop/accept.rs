@@ -118,6 +118,7 @@ impl Acceptor {
                                 udp_port: None,
                                 local,
                                 session,
+                                is_secured: false,
                             },
                         ));
                     }

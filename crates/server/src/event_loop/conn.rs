@@ -1,5 +1,6 @@
 //! One connection, and the table of all.
 
+use super::secure::Secure;
 use crate::protocol::Peer;
 use filermark_net::Interest;
 use filermark_onc::record::RecordReader;
@@ -56,6 +57,10 @@ pub(super) struct Conn {
     pub(super) last_request_at: u64,
     /// What the reactor watches for.
     pub(super) interest: Interest,
+    /// TLS, once it has begun.
+    pub(super) tls: Option<Box<Secure>>,
+    /// TLS has failed: what comes is dropped until the client has read why; so many bytes so far.
+    pub(super) dropped_bytes: Option<usize>,
     /// Replies that the socket did not take yet.
     pending: Vec<u8>,
     sent: usize,
@@ -82,6 +87,8 @@ impl Conn {
             partial_bytes: 0,
             last_request_at: 0,
             interest: Interest::Read,
+            tls: None,
+            dropped_bytes: None,
             pending: Vec::new(),
             sent: 0,
             delayed_replies: 0,
@@ -111,6 +118,11 @@ impl Conn {
         }
     }
 
+    /// Whether replies are held back.
+    pub(super) fn holds_replies(&self) -> bool {
+        self.delayed_replies > 0
+    }
+
     /// A reply of so many bytes is held back.
     pub(super) fn delayed(&mut self, bytes: usize) {
         self.delayed_replies += 1;
@@ -121,10 +133,25 @@ impl Conn {
     pub(super) fn due(&mut self, reply: &[u8]) {
         self.delayed_replies -= 1;
         self.delayed_bytes -= reply.len();
-        self.pending.extend_from_slice(reply);
+        match &mut self.tls {
+            None => self.pending.extend_from_slice(reply),
+            Some(tls) => tls.append(reply, &mut self.pending),
+        }
     }
 
-    /// Sends `out` and empties it; keeps what the socket does not take.
+    /// Appends bytes to those that are to be sent.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// Bytes that it holds of what has come in part.
+    pub(super) fn held_bytes(&self) -> usize {
+        let of_tls = self.tls.as_ref().map_or(0, |tls| tls.held_bytes());
+        self.reader.partial_bytes() + self.held.capacity() + of_tls
+    }
+
+    /// Sends `out` (with TLS: sealed by [`Secure::seal`]) and empties it; keeps what the socket does
+    /// not take.
     pub(super) fn send(&mut self, out: &mut Vec<u8>) -> ConnState {
         let mut rest = &out[..];
         while self.pending.is_empty() && !rest.is_empty() {

@@ -74,6 +74,7 @@ impl Datagrams {
                 udp_port: Some(local.port()),
                 local,
                 session: Arc::new(Session::default()),
+                is_secured: false,
             },
             pending: VecDeque::new(),
             waiting: 0,
@@ -211,7 +212,7 @@ impl EventLoop {
             ReplyAction::Later(delay_ns) => {
                 self.send_or_hold(index, datagrams, from, Some(delay_ns), reply);
             }
-            ReplyAction::Lose | ReplyAction::Close => {}
+            ReplyAction::Lose | ReplyAction::Close | ReplyAction::StartTls => {}
         }
         self.out = out;
     }

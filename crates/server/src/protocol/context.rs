@@ -10,6 +10,7 @@ use crate::options::ServerOptions;
 use crate::stats::Counters;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::rpc::{AuthFlavor, AuthStat, CallHeader, Gids};
+use filermark_tls::ServerTls;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(super) cache: ReplyCache,
     pub(super) mounts: Mounts,
     pub(super) null: Replies,
+    /// What connections with TLS need; `None`: there are none.
+    pub(crate) tls: Option<ServerTls>,
     /// Connections of all threads.
     pub(crate) connection_count: AtomicUsize,
     /// Bytes of requests that have come in part, of all threads.
@@ -98,6 +101,7 @@ impl Shared {
             options,
             cache: ReplyCache::default(),
             mounts: Mounts::default(),
+            tls: None,
             connection_count: AtomicUsize::new(0),
             partial_bytes: AtomicU64::new(0),
         }
@@ -115,6 +119,8 @@ pub(crate) struct Peer {
     pub(crate) local: SocketAddr,
     /// Stands for the connection in the reply cache; one for all datagrams of a socket.
     pub(crate) session: Arc<Session>,
+    /// TLS protects the connection.
+    pub(crate) is_secured: bool,
 }
 
 impl Peer {
@@ -134,6 +140,8 @@ pub(crate) enum ReplyAction {
     Later(u64),
     /// Lose it.
     Lose,
+    /// Send it; TLS begins behind it.
+    StartTls,
     /// The bytes were no RPC call: close the connection; drop the datagram.
     Close,
 }

@@ -18,6 +18,7 @@ use filermark_model::Nanos;
 use filermark_net::FrameProgress;
 use filermark_smbwire::error::SetupError;
 use filermark_smbwire::frame::{self, Front};
+use filermark_tls::TlsError;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -191,7 +192,7 @@ impl WireProtocol for Core {
         format!("{} ({peer})", state.login.place)
     }
 
-    fn connect_advice(&self) -> &'static str {
+    fn connect_advice(&self, _tls: Option<&TlsError>) -> &'static str {
         "check that the server runs, how many sessions it allows and how many open files \
          this client allows (ulimit -n); with CONNECTIONS=N procs share connections"
     }

@@ -6,14 +6,16 @@ use tempfile::TempDir;
 const HELLO: &[u8] = b"hello?";
 const GO: &[u8] = b"go";
 
-const GREETING: Greeting = Greeting {
-    append: |out| out.extend_from_slice(HELLO),
-    judge: |came| match came {
-        [b'n', ..] => Answer::No("no".to_owned()),
-        came if came.len() < GO.len() => Answer::Incomplete,
-        _ => Answer::Yes(GO.len()),
-    },
-};
+fn greeting() -> Greeting {
+    Greeting {
+        bytes: HELLO.to_vec(),
+        judge: |came| match came {
+            [b'n', ..] => Answer::No("no".to_owned()),
+            came if came.len() < GO.len() => Answer::Incomplete,
+            _ => Answer::Yes(GO.len()),
+        },
+    }
+}
 
 /// A client and a server with their certificates.
 struct Pair {
@@ -38,7 +40,7 @@ fn pair(name: &str, with_own: bool) -> Pair {
         client_optional: false,
     };
     Pair {
-        client: files.read(name, b"test", GREETING).unwrap(),
+        client: files.read(name, b"test", greeting()).unwrap(),
         server: server.read(b"test").unwrap(),
         _dir: dir,
     }

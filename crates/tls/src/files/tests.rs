@@ -3,17 +3,19 @@ use crate::Answer;
 use filermark_tls::testing::Authority;
 use tempfile::TempDir;
 
-const GREETING: Greeting = Greeting {
-    append: |_| (),
-    judge: |_| Answer::Incomplete,
-};
+fn greeting() -> Greeting {
+    Greeting {
+        bytes: Vec::new(),
+        judge: |_| Answer::Incomplete,
+    }
+}
 
 fn client(authorities: &Path, own: Option<(&Path, &Path)>, name: &str) -> String {
     let files = ClientFiles {
         authorities: authorities.to_owned(),
         own: own.map(|(certificate, key)| (certificate.to_owned(), key.to_owned())),
     };
-    let read = files.read(name, b"test", GREETING);
+    let read = files.read(name, b"test", greeting());
     read.map_or_else(|error| error.to_string(), |tls| tls.server_name())
 }
 

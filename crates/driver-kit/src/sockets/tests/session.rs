@@ -301,7 +301,7 @@ impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
 
     fn forget_objects(&mut self, _proc: u32, _from: ObjectId) {}
 
-    fn connect_advice(&self) -> &'static str {
+    fn connect_advice(&self, _tls: Option<&filermark_tls::TlsError>) -> &'static str {
         "ask the peer"
     }
 }

@@ -52,6 +52,9 @@ pub struct NfsPlan {
     pub portmap_port: u16,
     /// Address family to use.
     pub ip: IpChoice,
+    /// TLS on the connections to the NFS program (TLS); `None`: in the clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsPlan>,
     /// How procs share connections.
     pub connections: Connections,
     /// How long a reply may take before the call is sent again on a new
@@ -65,6 +68,38 @@ pub struct NfsPlan {
     pub jukebox_delay_ms: u32,
     /// How often an operation waits for NFS3ERR_JUKEBOX before it fails.
     pub jukebox_retries: u32,
+}
+
+/// RPC-with-TLS (RFC 9289). The files are on each client, and are read there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsPlan {
+    /// The file of certificates of authorities that are trusted (TLS_CA).
+    pub authorities: String,
+    /// The certificate of the client (TLS=mtls).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<TlsCertificate>,
+    /// The name that the servers' certificates must have (TLS_NAME); `None`: the host of the mount point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+}
+
+/// The files of a certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsCertificate {
+    /// The certificate with its chain (TLS_CERT).
+    pub certificate: String,
+    /// The private key (TLS_KEY).
+    pub key: String,
+}
+
+impl TlsPlan {
+    /// In text: `TLS` or `mutual TLS`.
+    pub const fn name(&self) -> &'static str {
+        match self.own {
+            Some(_) => "mutual TLS",
+            None => "TLS",
+        }
+    }
 }
 
 impl NfsPlan {
@@ -102,6 +137,12 @@ impl NfsPlan {
         ("mount_port", "MOUNT_PORT"),
         ("transport", "transport (TCP)"),
         ("udp_timeout_ms", "UDP_TIMEOUT_MS"),
+        ("tls", "TLS"),
+        ("tls.authorities", "TLS_CA"),
+        ("tls.own", "TLS_CERT and TLS_KEY"),
+        ("tls.own.certificate", "TLS_CERT"),
+        ("tls.own.key", "TLS_KEY"),
+        ("tls.server_name", "TLS_NAME"),
     ];
     /// The fields that say where and as whom the work is done.
     const PLACES: &'static [&'static str] = &[
@@ -139,6 +180,7 @@ impl Default for NfsPlan {
             mount_port: None,
             portmap_port: PORTMAP_PORT,
             ip: IpChoice::default(),
+            tls: None,
             connections: Connections::default(),
             rpc_timeout_ms: 60_000,
             rpc_retries: 5,

@@ -55,6 +55,7 @@ impl Bench {
         let minor = plan.version.minor_version().unwrap_or_default();
         let driver = NfsDriver::new(plan);
         let place = MountState {
+            host: "server.test".to_owned(),
             address: server.address,
             file_system: file_system(),
         };

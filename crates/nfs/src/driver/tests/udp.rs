@@ -335,6 +335,7 @@ fn open(plan: &NfsPlan, address: std::net::SocketAddr) -> Result<Shard, DriverEr
     let driver = NfsDriver::new(plan.clone());
     let setup = setup(1, VerifyLevel::Sample);
     let place = MountState {
+        host: "server.test".to_owned(),
         address,
         file_system: file_system(),
     };

@@ -2,7 +2,6 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, Nfs2Client};
-use crate::target::nfs_options;
 use crate::validate::text::no_answer;
 use crate::validate::wire::{connection_as, other_user};
 use filermark_driver_kit::checks;
@@ -55,7 +54,7 @@ fn others(b: &mut Bench<'_>) -> Outcome {
     b.done("SETATTR", |nfs| nfs.setattr(&file, Sattr::mode(0o600)))?;
     b.done("SETATTR", |nfs| nfs.setattr(&dir, Sattr::mode(0o777)))?;
     let (uid, other) = other_user(b.plan);
-    let mut nfs = Nfs2Client::new(b.target.nfs_address, other, nfs_options(b.plan));
+    let mut nfs = Nfs2Client::new(b.target.nfs_address, other, b.target.nfs_options(b.plan));
     let made = nfs
         .create(&dir, b"theirs", Sattr::mode(0o644))
         .map_err(|error| no_answer("CREATE by another user", &error))?;

@@ -1,7 +1,7 @@
 //! The calls that the checks of version 2 share.
 
 use crate::client::{AnyFh, ClientError, Entry2, Nfs2Client, RpcClient, narrow};
-use crate::target::{Target, credential, nfs_options};
+use crate::target::{Target, credential};
 use crate::validate::bench::{self, Of, Refused, Version};
 use crate::validate::shared::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
 pub(super) use filermark_driver_kit::checks::Outcome;
@@ -54,7 +54,11 @@ impl Version for V2 {
     }
 
     fn client(target: &Target, plan: &NfsPlan) -> Nfs2Client {
-        Nfs2Client::new(target.nfs_address, credential(plan), nfs_options(plan))
+        Nfs2Client::new(
+            target.nfs_address,
+            credential(plan),
+            target.nfs_options(plan),
+        )
     }
 
     fn null(client: &mut Nfs2Client) -> Result<(), ClientError> {

@@ -2,7 +2,6 @@
 
 use super::ops::{Bench, Check, Outcome};
 use crate::client::Nfs3Client;
-use crate::target::nfs_options;
 use crate::validate::shared::lookup::{dot, dotdot, noent, notdir, stale, text};
 use crate::validate::text::no_answer;
 use crate::validate::wire::other_user;
@@ -84,7 +83,7 @@ fn others(b: &mut Bench<'_>) -> Outcome {
         nfs.setattr(&file, Sattr3::mode(0o600), None)
     })?;
     let (uid, other) = other_user(b.plan);
-    let mut nfs = Nfs3Client::new(b.target.nfs_address, other, nfs_options(b.plan));
+    let mut nfs = Nfs3Client::new(b.target.nfs_address, other, b.target.nfs_options(b.plan));
     let read = nfs
         .read(&file, 0, 4)
         .map_err(|error| no_answer("READ by another user", &error))?;

@@ -3,7 +3,7 @@
 
 use super::locking::Range;
 use crate::client::{ClientError, NFS_V4, Nfs4Client, Reply4, next_result};
-use crate::target::{Target, credential, nfs_options};
+use crate::target::{Target, credential};
 use filermark_model::plan::{MinorVersion, NfsPlan};
 use filermark_onc::nfs4::*;
 
@@ -125,7 +125,7 @@ const fn is_kept(operation: Operation) -> bool {
 impl Client {
     /// A client that connects when it is first used.
     pub(super) fn new(target: &Target, plan: &NfsPlan) -> Self {
-        let (address, options) = (target.nfs_address, nfs_options(plan));
+        let (address, options) = (target.nfs_address, target.nfs_options(plan));
         Self {
             nfs: Nfs4Client::new(MinorVersion::V1, address, credential(plan), options),
             held: Vec::new(),

@@ -85,8 +85,12 @@ impl DriverSettings for NfsPlan {
     }
 
     fn describe(&self) -> DriverText {
+        let tls = self
+            .tls
+            .as_ref()
+            .map_or_else(String::new, |tls| format!(" with {}", tls.name()));
         let summary = format!(
-            "NFSv{} over {}, {}, {}, uid {} gid {}",
+            "NFSv{} over {}{tls}, {}, {}, uid {} gid {}",
             self.version.name(),
             self.transport.name(),
             self.connections.text(self.transport),

@@ -1,0 +1,111 @@
+//! TLS on a connection.
+
+use super::{Link, Read, ReadOutcome, outcome_of, system};
+use filermark_tls::{Channel, ClientTls, TlsError, plain_of};
+use std::io::{self, ErrorKind};
+
+/// The state of TLS on a connection.
+#[derive(Debug)]
+pub(super) struct Secure {
+    pub(super) channel: Channel,
+    /// Messages of TLS itself that are to be sent.
+    pub(super) out: Vec<u8>,
+    /// Of the sealed bytes under way: their plaintext, what the system took of them, and how much
+    /// plaintext was reported as taken.
+    plain_len: usize,
+    wire_taken: usize,
+    reported: usize,
+}
+
+impl Secure {
+    pub(super) fn new(tls: &ClientTls) -> Self {
+        let mut out = Vec::new();
+        Self {
+            channel: Channel::client(tls, &mut out),
+            out,
+            plain_len: 0,
+            wire_taken: 0,
+            reported: 0,
+        }
+    }
+
+    pub(super) fn buffer_bytes(&self) -> usize {
+        self.channel.held_bytes() + self.out.capacity()
+    }
+
+    pub(super) fn seal(&mut self, bytes: &mut Vec<u8>, spare: &mut Vec<u8>) -> io::Result<()> {
+        spare.clear();
+        self.channel.seal(bytes, spare).map_err(failed)?;
+        self.plain_len = bytes.len();
+        self.wire_taken = 0;
+        self.reported = 0;
+        std::mem::swap(bytes, spare);
+        Ok(())
+    }
+
+    /// The plaintext of whole records of which the system has taken the last part with these
+    /// `taken` bytes.
+    pub(super) fn plain_taken(&mut self, taken: usize, is_all: bool) -> usize {
+        self.wire_taken += taken;
+        let covered = match is_all {
+            true => self.plain_len,
+            false => plain_of(self.wire_taken).min(self.plain_len),
+        };
+        let new = covered.saturating_sub(self.reported);
+        self.reported += new;
+        new
+    }
+}
+
+/// The error of a connection that TLS has ended; the reason is inside.
+fn failed(error: TlsError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+impl Link {
+    /// One read of a connection with TLS: the plaintext is at the front of `scratch` then.
+    pub(super) fn receive_sealed(&mut self, scratch: &mut [u8]) -> io::Result<Option<ReadOutcome>> {
+        let Some(tls) = &mut self.tls else {
+            return Ok(None);
+        };
+        if tls.channel.is_ended() {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let at = tls.channel.place(scratch);
+        let space = scratch.get_mut(at..).unwrap_or_default();
+        let space_len = space.len();
+        let (came, age) = match outcome_of(system::read(&self.stream, space))? {
+            Read::Bytes(came, age) => (came, age),
+            Read::Nothing => return Ok(None),
+            Read::Interrupted => return Ok(Some(ReadOutcome::INTERRUPTED)),
+        };
+        let received = tls.channel.receive(scratch, at + came, &mut tls.out);
+        let is_ended = tls.channel.is_ended();
+        if !tls.out.is_empty() {
+            let sent = self.send_messages();
+            // After an error only the alert could not be sent.
+            if received.is_ok() {
+                sent?;
+            }
+        }
+        Ok(Some(ReadOutcome {
+            scratch_len: received.map_err(failed)?,
+            more: came == space_len || is_ended,
+            age,
+        }))
+    }
+
+    /// Sends the messages of TLS itself, behind what is unsent.
+    pub(super) fn send_messages(&mut self) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            let mut out = std::mem::take(&mut tls.out);
+            self.unsent.append(&mut out);
+        }
+        self.send_unsent()?;
+        if self.unsent.is_empty() {
+            // They are rare: no connection keeps a buffer for them.
+            self.unsent = Vec::new();
+        }
+        Ok(())
+    }
+}
