@@ -1,5 +1,7 @@
 //! Parameters of the NFS driver.
 
+pub(crate) mod tls;
+
 use super::entry::{DriverParams, DriverRequest, VersionChoice};
 use crate::error::quoted;
 use crate::given::Values;
@@ -19,11 +21,12 @@ const MACHINE_NAME_BYTES_MAX: usize = 255;
 /// less some that are in use.
 const RESVPORTS_MAX: u32 = 500;
 
-/// What it adds to the parameters. They are declared among those of 2008 and Filermark's own
-/// (`params/classic.rs`, `params/filermark.rs`).
+/// What it adds to the parameters. All but those of TLS are declared among those of 2008 and Filermark's
+/// own (`params/classic.rs`, `params/filermark.rs`).
 pub(super) static DRIVER: DriverParams = DriverParams {
     title: "NFS",
     letter: 'n',
+    parameters: tls::PARAMETERS,
     mounts: Some(&EXPORTS),
     version: Some(VersionChoice {
         parameter: &params::NFS_VERSION.declaration,
@@ -110,6 +113,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         mount_port: values.get(&params::MOUNT_PORT),
         portmap_port: values.get(&params::PORTMAP_PORT),
         ip: network::ip(r, layout),
+        tls: tls::settings(r, transport),
         connections,
         rpc_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
         rpc_retries: values.get(&params::RPC_RETRIES),

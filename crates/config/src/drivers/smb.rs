@@ -21,18 +21,23 @@ pub(super) static DRIVER: DriverParams = DriverParams {
     mounts: Some(&SHARES),
     must_be_set: "USERNAME, write the password to the first line of a\n\
          # file that only its owner can read (PASSWORD_FILE)",
-    refuse: refuse_udp,
+    refuse,
     ..DriverParams::new(SmbPlan::DRIVER, settings)
 };
 
-/// Refuses UDP, which SMB does not have.
-fn refuse_udp(r: &mut Reading<'_>) {
+/// Refuses UDP and RPC-with-TLS, which SMB does not have.
+fn refuse(r: &mut Reading<'_>) {
     let values = r.values;
     if values.given(&params::TCP).is_some() && !values.get(&params::TCP) {
         let message = "SMB works over TCP only".to_owned();
         let hint = "set TCP=on or leave it out";
         r.refuse(&params::TCP, message, hint);
     }
+    super::nfs::tls::refuse(
+        r,
+        "TLS protects NFS (RPC-with-TLS), and the benchmark is over SMB",
+        "leave TLS out; SMB has its own encryption: SMB_ENCRYPTION=required",
+    );
 }
 
 fn settings(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> DriverPlan {

@@ -303,7 +303,7 @@ fn corrupt_streams_are_counted_and_closed() {
 
 #[test]
 fn procs_share_connections_or_have_their_own() {
-    let address = "127.0.0.1:9".parse().expect("a valid address");
+    let address: std::net::SocketAddr = "127.0.0.1:9".parse().expect("a valid address");
     for (rule, shard, shards, wanted) in [
         (Connections::PerProc, 0, 2, [0, 1, 2, 3, 4].as_slice()),
         (Connections::Shared(2), 0, 1, &[0, 1, 0, 1, 0]),
