@@ -8,7 +8,7 @@ use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
 pub(super) struct World {
     pub(super) server: RunningServer,
     pub(super) driver: NfsDriver,
-    setup: ShardSetup,
+    pub(super) setup: ShardSetup,
 }
 
 impl World {
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    fn mount(&self) -> &MountPoint {
+    pub(super) fn mount(&self) -> &MountPoint {
         &self.setup.procs[0].mount
     }
 
@@ -102,7 +102,7 @@ pub(super) fn remove_file(number: u32) -> Action {
 const SIZES: [u64; 6] = [0, 1, 4096, 70_001, 1 << 20, 3_000_000];
 
 /// Fills, reads back, overwrites, appends and removes with several procs at once.
-fn work(bench: &mut Bench, procs: u32) {
+pub(super) fn work(bench: &mut Bench, procs: u32) {
     let files = SIZES.len();
     let each = |bench: &mut Bench, action: &dyn Fn(u32) -> Action| {
         for proc in 0..procs {
