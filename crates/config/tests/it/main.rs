@@ -13,6 +13,7 @@ mod plans;
 mod refusals;
 mod searches;
 mod smb;
+mod tls;
 mod trial;
 
 use filermark_config::{Host, InputLog, RcFile, Resolved, Sources, resolve};

@@ -37,32 +37,32 @@ parameters! {
     );
     TLS_CA: Option<String> = p(
         Kind::Path,
-        "File of certificates of the authorities that sign those of servers (PEM)",
+        "Certificates of the authorities that sign those of servers (PEM)",
     )
     .example("/etc/filermark/ca.pem")
     .help(
-        "Needed with TLS. An absolute path: each client reads the file on its own host. The \
+        "A file, needed with TLS. An absolute path: each client reads the file on its own host. The \
          authorities of the system are not trusted by themselves; where they have signed the server's \
          certificate, give their file (Debian: /etc/ssl/certs/ca-certificates.crt).",
     );
     TLS_CERT: Option<String> = p(
         Kind::Path,
-        "File of the client's certificate and its chain (PEM), for TLS=mtls",
+        "The client's certificate and its chain (PEM), for TLS=mtls",
     )
     .example("/etc/filermark/client.pem")
-    .help("An absolute path: each client reads the file on its own host.");
+    .help("A file. An absolute path: each client reads the file on its own host.");
     TLS_KEY: Option<String> = p(
         Kind::Path,
-        "File of the private key of TLS_CERT (PEM, without a passphrase)",
+        "The private key of TLS_CERT (PEM, without a passphrase)",
     )
     .example("/etc/filermark/client.key")
     .help(
-        "An absolute path: each client reads the file on its own host, and the key stays there. Only \
+        "A file. An absolute path: each client reads the file on its own host, and the key stays there. Only \
          the user that runs Filermark should be able to read it (chmod 600).",
     );
     TLS_NAME: Option<String> = p(
         Kind::Text,
-        "The name that the servers' certificates must have; not set: the host in MNT_POINTS",
+        "Name in the certificates of servers; not set: that in MNT_POINTS",
     )
     .example("nas.example.com")
     .help("A DNS name or an IP address of the certificate's subjectAltName, for all servers.");
@@ -116,7 +116,7 @@ fn file(r: &mut Reading<'_>, parameter: &'static params::Param<Option<String>>) 
         let hint = format!("set {name} to the absolute path of the file on the clients");
         r.refuse(
             &TLS,
-            format!("TLS needs {name}: {}", parameter.one_line),
+            format!("TLS needs {name} ({})", parameter.one_line),
             hint,
         );
         return String::new();
