@@ -443,9 +443,31 @@ pub struct ServeArgs {
     #[arg(long)]
     pub readonly: bool,
     #[command(flatten)]
+    pub tls: ServeTlsArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub verbose: VerboseArgs,
+}
+
+/// TLS of `serve`.
+#[derive(Clone, Debug, Args)]
+pub struct ServeTlsArgs {
+    /// Offer TLS (RFC 9289) with this certificate and its chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Require certificates of clients that one of these authorities has signed (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_client_ca: Option<PathBuf>,
+    /// Serve clients without a certificate too
+    #[arg(long, requires = "tls_client_ca")]
+    pub tls_client_optional: bool,
+    /// Refuse NFS calls in the clear with AUTH_TOOWEAK; MOUNT stays in the clear
+    #[arg(long, requires = "tls_cert")]
+    pub tls_only: bool,
 }
 
 /// `clock`.

@@ -1,12 +1,13 @@
 //! `serve`: the embedded server by itself.
 
-use crate::cli::ServeArgs;
+use crate::cli::{ServeArgs, ServeTlsArgs};
 use crate::{resolve_args, stdout};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
 use filermark_engine::driver::StopFlag;
 use filermark_server::{
     EXPORT, Lateness, Procedure, Procedure2, RunningServer, Server, ServerOptions, ServerStats,
+    TlsFiles,
 };
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -35,6 +36,11 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
         );
     }
     filermark_cli_kit::stderr_line!("{}", also(!args.no_udp));
+    if args.tls.tls_cert.is_some() {
+        filermark_cli_kit::stderr_line!(
+            "TLS is offered to clients that ask for it (run: TLS=on, TLS_CA; mount on Linux: xprtsec=tls)"
+        );
+    }
     while !stop.is_raised() {
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -73,8 +79,19 @@ fn options(args: &ServeArgs) -> ServerOptions {
         refuse_mount: args.refuse_mount,
         capacity_bytes: args.capacity.unwrap_or(defaults.capacity_bytes),
         seed: args.seed,
+        tls: tls(&args.tls),
+        tls_only: args.tls.tls_only,
         ..defaults
     }
+}
+
+fn tls(args: &ServeTlsArgs) -> Option<TlsFiles> {
+    Some(TlsFiles {
+        certificate: args.tls_cert.clone()?,
+        key: args.tls_key.clone()?,
+        client_authorities: args.tls_client_ca.clone(),
+        client_optional: args.tls_client_optional,
+    })
 }
 
 /// The counts of calls by procedure, on stdout. Those of version 2 have the version in front.
@@ -122,6 +139,11 @@ fn refusals(stats: &ServerStats) -> impl Iterator<Item = (&'static str, &'static
             "connections_stalled",
             "connections closed (unfinished requests)",
             stats.connections_stalled,
+        ),
+        (
+            "tls_failures",
+            "connections without the TLS that was asked for",
+            stats.tls_failures,
         ),
     ]
     .into_iter()
