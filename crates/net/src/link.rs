@@ -283,8 +283,8 @@ impl Link {
         }
     }
 
-    /// Gives its buffers back, before it is dropped. With TLS the peer is told of the end, if the
-    /// system takes it at once.
+    /// Gives its buffers back, before it is dropped. With TLS it sends the notice of the
+    /// end, if the system takes it at once.
     pub fn close(mut self, pool: &mut BufferPool) {
         if self.unsent_len() == 0
             && let Some(tls) = &mut self.tls

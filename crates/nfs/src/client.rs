@@ -16,6 +16,7 @@ mod nfs4;
 mod portmap;
 mod rpc;
 mod secure;
+mod starttls;
 
 pub use connect::connect;
 pub use error::ClientError;
@@ -29,9 +30,8 @@ pub use nfs3::{
 pub use nfs4::{FileSystemFacts, NFS_V4, Nfs4Client, Reply4};
 pub(crate) use nfs4::{next_result, to_v3_status, wait_limit};
 pub use portmap::{PortLookup, find_port};
-use rpc::timeout_error;
 pub use rpc::{Program, RpcClient, RpcOptions};
-pub use secure::TlsOptions;
+pub use starttls::TlsOptions;
 
 /// The NFS program in a version.
 pub const fn nfs_program(version: filermark_model::plan::NfsVersion) -> Program {

@@ -9,6 +9,7 @@ mod accept;
 mod conn;
 mod datagram;
 mod secure;
+mod session;
 mod timers;
 mod wakeup;
 

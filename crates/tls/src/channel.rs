@@ -18,7 +18,7 @@ pub const HEADROOM: usize = 16 << 10;
 const HELD_MAX: usize = 96 << 10;
 /// The smallest receive buffer.
 pub const SCRATCH_MIN: usize = HEADROOM + HELD_MAX + (16 << 10);
-/// The longest answer to the greeting, in bytes.
+/// The longest answer to the request, in bytes.
 const ANSWER_MAX: usize = 1 << 10;
 /// Plaintext of a record, and what encryption adds to it: header, content type, tag.
 const RECORD_PLAIN: usize = 16 << 10;
@@ -34,14 +34,14 @@ const IDLE_MAX: usize = 8;
 
 /// What a client sends in the clear before TLS begins, and how the answer is judged.
 #[derive(Clone, Debug)]
-pub struct Greeting {
+pub struct StartRequest {
     /// The bytes.
     pub bytes: Vec<u8>,
     /// Judges what has come.
     pub judge: fn(&[u8]) -> Answer,
 }
 
-/// What a server says to the greeting.
+/// What a server says to the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It has not come wholly.
@@ -53,8 +53,8 @@ pub enum Answer {
 }
 
 enum Stage {
-    /// The answer to the greeting is awaited.
-    Greeting(ClientTls),
+    /// The answer to the request is awaited.
+    StartRequest(ClientTls),
     Client(UnbufferedClientConnection),
     Server(UnbufferedServerConnection),
 }
@@ -123,13 +123,13 @@ impl Records for UnbufferedServerConnection {
 }
 
 impl Channel {
-    /// A connection of a client; appends the greeting to `out`.
+    /// A connection of a client; appends the request to `out`.
     pub fn client(tls: &ClientTls, out: &mut Vec<u8>) -> Self {
-        out.extend_from_slice(&tls.greeting.bytes);
-        Self::new(Stage::Greeting(tls.clone()))
+        out.extend_from_slice(&tls.request.bytes);
+        Self::new(Stage::StartRequest(tls.clone()))
     }
 
-    /// A connection of a server on which the greeting was answered.
+    /// A connection of a server on which the request was answered.
     ///
     /// # Errors
     /// The library refuses its configuration.
@@ -166,7 +166,7 @@ impl Channel {
     /// Version of the protocol and cipher suite in text, once the handshake is complete.
     pub fn description(&self) -> Option<String> {
         let (version, suite) = match &self.stage {
-            Stage::Greeting(_) => return None,
+            Stage::StartRequest(_) => return None,
             Stage::Client(conn) => (conn.protocol_version()?, conn.negotiated_cipher_suite()?),
             Stage::Server(conn) => (conn.protocol_version()?, conn.negotiated_cipher_suite()?),
         };
@@ -204,8 +204,8 @@ impl Channel {
         let end = end.min(scratch.len());
         let came = scratch.get(at..end).unwrap_or_default();
         self.check()?;
-        if let Stage::Greeting(tls) = &self.stage {
-            at += match (tls.greeting.judge)(came) {
+        if let Stage::StartRequest(tls) = &self.stage {
+            at += match (tls.request.judge)(came) {
                 Answer::Yes(length) if length == came.len() => length,
                 Answer::Yes(_) => {
                     let text = "more bytes follow its answer to the AUTH_TLS call";
@@ -235,7 +235,7 @@ impl Channel {
         let (outcome, is_handshaking) = match &mut self.stage {
             Stage::Client(conn) => (turn.run(conn), conn.is_handshaking()),
             Stage::Server(conn) => (turn.run(conn), conn.is_handshaking()),
-            Stage::Greeting(_) => (Ok(()), true),
+            Stage::StartRequest(_) => (Ok(()), true),
         };
         let (plain, at) = (turn.plain, turn.at);
         self.has_failed = outcome.is_err();
@@ -287,7 +287,9 @@ impl Channel {
         // The library's state of an incomplete message refers to the bytes that are held.
         let held = &mut self.held;
         match &mut self.stage {
-            Stage::Greeting(_) => Err(TlsError::Broken("the handshake is not complete".to_owned())),
+            Stage::StartRequest(_) => {
+                Err(TlsError::Broken("the handshake is not complete".to_owned()))
+            }
             Stage::Client(conn) => traffic(conn, held, out, send),
             Stage::Server(conn) => traffic(conn, held, out, send),
         }
@@ -442,7 +444,7 @@ impl Turn<'_> {
         }
     }
 
-    /// After a failure: what tells the peer why. Nothing more is processed.
+    /// After a failure: the messages with the reason for the peer. Nothing more is processed.
     fn encode_alerts<C: Records>(&mut self, conn: &mut C) {
         while conn.has_messages() {
             let state = conn.process(&mut []).state;

@@ -1,6 +1,6 @@
 //! Certificates and keys from PEM files.
 
-use super::channel::Greeting;
+use super::channel::StartRequest;
 use super::error::FileError;
 use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
@@ -43,7 +43,7 @@ pub struct ServerFiles {
 pub struct ClientTls {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) name: ServerName<'static>,
-    pub(crate) greeting: Greeting,
+    pub(crate) request: StartRequest,
 }
 
 /// What the connections of a server need.
@@ -54,7 +54,7 @@ pub struct ServerTls {
 
 impl ClientFiles {
     /// Reads the files, for connections to the server of this name (DNS or an IP address) that begin
-    /// with `greeting`; `protocol` is offered by ALPN (RFC 7301).
+    /// with `request`; `protocol` is offered by ALPN (RFC 7301).
     ///
     /// # Errors
     /// [`FileError`].
@@ -62,7 +62,7 @@ impl ClientFiles {
         &self,
         name: &str,
         protocol: &[u8],
-        greeting: Greeting,
+        request: StartRequest,
     ) -> Result<ClientTls, FileError> {
         let name = ServerName::try_from(name.to_owned()).map_err(|_| FileError::Name {
             name: name.to_owned(),
@@ -84,7 +84,7 @@ impl ClientFiles {
         Ok(ClientTls {
             config: Arc::new(config),
             name,
-            greeting,
+            request,
         })
     }
 }

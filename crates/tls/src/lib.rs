@@ -1,4 +1,4 @@
-//! TLS 1.3 on a connection that begins in the clear, as RPC-with-TLS has it (RFC 9289): a greeting and
+//! TLS 1.3 on a connection that begins in the clear, as RPC-with-TLS has it (RFC 9289): a request and
 //! its answer, the handshake, then records.
 //!
 //! * [`Channel`] is the state of one connection, of a client or of a server: received bytes become
@@ -15,6 +15,6 @@ mod files;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use channel::{Answer, Channel, Greeting, HEADROOM, SCRATCH_MIN, plain_of};
+pub use channel::{Answer, Channel, HEADROOM, SCRATCH_MIN, StartRequest, plain_of};
 pub use error::{FileError, TlsError};
 pub use files::{ClientFiles, ClientTls, ServerFiles, ServerTls};

@@ -63,8 +63,8 @@ fn what_does_not_fit_is_refused() {
             "TLS protects connections, and UDP has none",
         ),
     ] {
-        let said = errors(more);
-        assert!(said.contains(part), "{more}: {said}");
+        let text = errors(more);
+        assert!(text.contains(part), "{more}: {text}");
     }
 }
 
@@ -72,6 +72,6 @@ fn what_does_not_fit_is_refused() {
 fn other_protocols_refuse_it() {
     let smb = "FS_PROTOCOL=smb\nLOAD=80\nNUM_RUNS=10\nPROCS=8\nMNT_POINTS=\"\\\\srv\\share\"\n\
                USERNAME=me\nPASSWORD=x\nTLS=on\n";
-    let said = bad(Path::new("/nowhere"), smb, &[]).join("\n");
-    assert!(said.contains("SMB_ENCRYPTION=required"), "{said}");
+    let text = bad(Path::new("/nowhere"), smb, &[]).join("\n");
+    assert!(text.contains("SMB_ENCRYPTION=required"), "{text}");
 }

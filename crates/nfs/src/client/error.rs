@@ -180,6 +180,25 @@ impl ClientError {
     }
 }
 
+/// The error of a read or write, with TLS that of TLS.
+pub(super) fn timeout_error(
+    address: SocketAddr,
+    waited: Duration,
+    source: io::Error,
+) -> ClientError {
+    let of_tls = source.get_ref().and_then(|inner| inner.downcast_ref());
+    if let Some(of_tls) = of_tls {
+        let source = TlsError::clone(of_tls);
+        return ClientError::Tls { address, source };
+    }
+    match source.kind() {
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+            ClientError::TimedOut { address, waited }
+        }
+        _ => ClientError::Broken { address, source },
+    }
+}
+
 /// The system's error without its number.
 fn io_text(error: &io::Error) -> String {
     let text = error.to_string();

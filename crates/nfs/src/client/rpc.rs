@@ -1,14 +1,16 @@
 //! One blocking RPC connection, over TCP or UDP: record marking, xid check, limits.
 
 use super::datagram::DatagramLink;
-use super::secure::{SecureStream, TlsOptions, is_nothing};
+use super::error::timeout_error;
+use super::secure::{SecureStream, is_nothing};
+use super::starttls::TlsOptions;
 use super::{ClientError, connect};
 use filermark_engine::interrupt_guard;
 use filermark_model::plan::Transport;
 use filermark_onc::record::{OpenRecord, RecordReader, append_fragments};
 use filermark_onc::rpc::{AuthBody, Call, CallHeader, OpaqueAuth, ReplyHeader};
 use filermark_onc::xdr::{self, Decode, Decoder};
-use filermark_tls::{ClientTls, TlsError};
+use filermark_tls::ClientTls;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -196,7 +198,8 @@ impl RpcClient {
             empty => {
                 let options = &self.options;
                 if let (Some(tls), None) = (&options.tls, &self.tls) {
-                    self.tls = Some(tls.read(self.program)?);
+                    let read = tls.read(self.program.prog, self.program.vers);
+                    self.tls = Some(read.map_err(|source| ClientError::TlsFile { source })?);
                 }
                 let (address, limit) = (self.address, options.connect_timeout);
                 let mut stream = connect(address, options.resvport, limit)?;
@@ -510,25 +513,6 @@ impl Drop for Link {
 /// A time-out of zero would mean "none".
 fn at_least_a_moment(limit: Duration) -> Duration {
     limit.max(Duration::from_millis(1))
-}
-
-/// The error of a read or write, with TLS that of TLS.
-pub(super) fn timeout_error(
-    address: SocketAddr,
-    waited: Duration,
-    source: io::Error,
-) -> ClientError {
-    let of_tls = source.get_ref().and_then(|inner| inner.downcast_ref());
-    if let Some(of_tls) = of_tls {
-        let source = TlsError::clone(of_tls);
-        return ClientError::Tls { address, source };
-    }
-    match source.kind() {
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-            ClientError::TimedOut { address, waited }
-        }
-        _ => ClientError::Broken { address, source },
-    }
 }
 
 /// Servers remember answers by xid and address for a while; starting anywhere

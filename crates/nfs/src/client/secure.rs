@@ -1,28 +1,11 @@
 //! TLS on a blocking connection.
 
-use super::{ClientError, Program, timeout_error};
-use crate::starttls;
+use super::error::{ClientError, timeout_error};
 use filermark_engine::interrupt_guard;
-use filermark_tls::{Channel, ClientFiles, ClientTls, SCRATCH_MIN};
+use filermark_tls::{Channel, ClientTls, SCRATCH_MIN};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
-
-/// How the connections of a client are protected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsOptions {
-    /// The files, on this host.
-    pub files: ClientFiles,
-    /// The name that the server's certificate must have.
-    pub name: String,
-}
-
-impl TlsOptions {
-    /// Reads the files, for connections to this program.
-    pub(super) fn read(&self, program: Program) -> Result<ClientTls, ClientError> {
-        starttls::read(self, program).map_err(|source| ClientError::TlsFile { source })
-    }
-}
 
 /// A connection whose handshake is complete.
 #[derive(Debug)]
@@ -111,7 +94,7 @@ impl SecureStream {
         written
     }
 
-    /// Tells the server that the session ends.
+    /// Sends the notice of the end.
     pub(super) fn close(&mut self, stream: &mut TcpStream) {
         self.channel.close(&mut self.out);
         // The connection may have ended already.

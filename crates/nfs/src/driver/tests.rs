@@ -6,7 +6,7 @@ mod fake;
 mod gathering;
 mod hostile;
 mod lost;
-mod tls;
+pub(super) mod tls;
 mod transfers;
 mod udp;
 mod upkeep;

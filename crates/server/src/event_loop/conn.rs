@@ -1,6 +1,6 @@
 //! One connection, and the table of all.
 
-use super::secure::Secure;
+use super::session::Secure;
 use crate::protocol::Peer;
 use filermark_net::Interest;
 use filermark_onc::record::RecordReader;

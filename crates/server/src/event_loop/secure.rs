@@ -2,43 +2,16 @@
 
 use super::EventLoop;
 use super::conn::{Conn, ConnState};
-use filermark_tls::{Channel, TlsError};
+use super::session::Secure;
+use filermark_tls::Channel;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 
 /// After a failure of TLS: what is read and dropped, in bytes, before the connection is closed.
 const DROPPED_MAX: usize = 1 << 20;
 
-/// The state of TLS on a connection.
-#[derive(Debug)]
-pub(super) struct Secure {
-    channel: Channel,
-    /// The handshake was counted.
-    is_counted: bool,
-}
-
-impl Secure {
-    pub(super) fn held_bytes(&self) -> usize {
-        self.channel.held_bytes()
-    }
-
-    /// Appends a reply to what is to be sent.
-    pub(super) fn append(&mut self, reply: &[u8], pending: &mut Vec<u8>) {
-        // It fails where the session has failed: the connection is closed then.
-        let _ = self.channel.seal(reply, pending);
-    }
-
-    /// Encrypts `out`; `spare` is the buffer for that.
-    fn seal(&mut self, out: &mut Vec<u8>, spare: &mut Vec<u8>) -> Result<(), TlsError> {
-        spare.clear();
-        self.channel.seal(out, spare)?;
-        std::mem::swap(out, spare);
-        Ok(())
-    }
-}
-
 impl Conn {
-    /// Tells the client that the session ends, if the socket takes it at once.
+    /// Sends the notice of the end, if the socket takes it at once.
     pub(super) fn end_tls(&mut self) {
         if let Some(tls) = &mut self.tls {
             let mut out = Vec::new();
@@ -48,7 +21,7 @@ impl Conn {
         }
     }
 
-    /// TLS has failed: sends what tells the client why, and drops what comes until it has closed the
+    /// TLS has failed: sends the reason to the client, and drops what comes until it has closed the
     /// connection. Closed at once, the connection would be reset and the client would not learn why.
     fn refuse_tls(&mut self) -> ConnState {
         self.tls = None;

@@ -99,7 +99,7 @@ fn starttls_is_answered_to_a_sound_call_alone() {
     let starts =
         matches!(header.body, ReplyBody::Accepted { verf, .. } if verf == OpaqueAuth::STARTTLS);
     assert!(starts, "{header:?}");
-    assert_eq!(with.stats().connections_tls, 0, "nobody has shaken hands");
+    assert_eq!(with.stats().connections_tls, 0, "no handshake");
 }
 
 #[test]
@@ -220,13 +220,13 @@ mod openssl {
     }
 
     #[test]
-    fn openssl_is_told_that_a_certificate_is_required() {
+    fn openssl_learns_that_a_certificate_is_required() {
         let world = World::new();
         let Some(lines) = lines(&world, true, false, 1) else {
             return;
         };
         let last = lines.last().expect("lines");
-        let is_told = last.starts_with("error") && last.contains("certificate required");
-        assert!(is_told, "{lines:?}");
+        let is_clear = last.starts_with("error") && last.contains("certificate required");
+        assert!(is_clear, "{lines:?}");
     }
 }

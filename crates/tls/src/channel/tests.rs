@@ -6,8 +6,8 @@ use tempfile::TempDir;
 const HELLO: &[u8] = b"hello?";
 const GO: &[u8] = b"go";
 
-fn greeting() -> Greeting {
-    Greeting {
+fn request() -> StartRequest {
+    StartRequest {
         bytes: HELLO.to_vec(),
         judge: |came| match came {
             [b'n', ..] => Answer::No("no".to_owned()),
@@ -40,7 +40,7 @@ fn pair(name: &str, with_own: bool) -> Pair {
         client_optional: false,
     };
     Pair {
-        client: files.read(name, b"test", greeting()).unwrap(),
+        client: files.read(name, b"test", request()).unwrap(),
         server: server.read(b"test").unwrap(),
         _dir: dir,
     }
@@ -65,7 +65,7 @@ fn hand(
 }
 
 /// Exchanges messages until nothing is left to say; the error of the client, then of the server.
-fn shake(client: &mut Channel, server: &mut Channel, piece: usize) -> Result<(), TlsError> {
+fn exchange(client: &mut Channel, server: &mut Channel, piece: usize) -> Result<(), TlsError> {
     let mut to_server = Vec::new();
     hand(client, GO, piece, &mut to_server)?;
     let mut to_client = Vec::new();
@@ -80,11 +80,11 @@ fn shake(client: &mut Channel, server: &mut Channel, piece: usize) -> Result<(),
 }
 
 fn opened(pair: &Pair, piece: usize) -> (Channel, Channel) {
-    let mut greeting = Vec::new();
-    let mut client = Channel::client(&pair.client, &mut greeting);
-    assert_eq!(greeting, HELLO);
+    let mut request = Vec::new();
+    let mut client = Channel::client(&pair.client, &mut request);
+    assert_eq!(request, HELLO);
     let mut server = Channel::server(&pair.server).unwrap();
-    shake(&mut client, &mut server, piece).unwrap();
+    exchange(&mut client, &mut server, piece).unwrap();
     assert!(client.is_open() && server.is_open());
     (client, server)
 }
@@ -144,28 +144,28 @@ fn a_changed_record_ends_the_session() {
     let mut alert = Vec::new();
     let got = hand(&mut server, &wire, 4096, &mut alert);
     assert!(matches!(got, Err(TlsError::Broken(_))), "{got:?}");
-    let told = hand(&mut client, &alert, 4096, &mut Vec::new());
-    assert_eq!(told, Err(TlsError::Alert("BadRecordMac".to_owned())));
+    let answer = hand(&mut client, &alert, 4096, &mut Vec::new());
+    assert_eq!(answer, Err(TlsError::Alert("BadRecordMac".to_owned())));
 }
 
 #[test]
 fn refusals_have_their_reason() {
     let pair = pair("other.test", false);
-    let mut greeting = Vec::new();
-    let mut client = Channel::client(&pair.client, &mut greeting);
+    let mut request = Vec::new();
+    let mut client = Channel::client(&pair.client, &mut request);
     let refused = hand(&mut client, b"no", 1, &mut Vec::new());
     assert_eq!(refused, Err(TlsError::NotOffered("no".to_owned())));
 
-    let mut client = Channel::client(&pair.client, &mut greeting);
+    let mut client = Channel::client(&pair.client, &mut request);
     let more = hand(&mut client, b"go on", 5, &mut Vec::new());
     assert!(
         matches!(more, Err(TlsError::Broken(_))),
         "bytes in the clear: {more:?}"
     );
 
-    let mut client = Channel::client(&pair.client, &mut greeting);
+    let mut client = Channel::client(&pair.client, &mut request);
     let mut server = Channel::server(&pair.server).unwrap();
-    let error = shake(&mut client, &mut server, 4096).unwrap_err();
+    let error = exchange(&mut client, &mut server, 4096).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the server's certificate is not for other.test, but for server.test"
@@ -173,12 +173,12 @@ fn refusals_have_their_reason() {
 }
 
 #[test]
-fn a_client_without_a_certificate_is_told_so() {
+fn a_client_without_a_certificate_learns_why() {
     let pair = pair("server.test", false);
-    let mut greeting = Vec::new();
-    let mut client = Channel::client(&pair.client, &mut greeting);
+    let mut request = Vec::new();
+    let mut client = Channel::client(&pair.client, &mut request);
     let mut server = Channel::server(&pair.server).unwrap();
-    let error = shake(&mut client, &mut server, 4096).unwrap_err();
+    let error = exchange(&mut client, &mut server, 4096).unwrap_err();
     assert_eq!(error, TlsError::ClientCertificateRequired);
 }
 

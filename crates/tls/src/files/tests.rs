@@ -3,8 +3,8 @@ use crate::Answer;
 use filermark_tls::testing::Authority;
 use tempfile::TempDir;
 
-fn greeting() -> Greeting {
-    Greeting {
+fn request() -> StartRequest {
+    StartRequest {
         bytes: Vec::new(),
         judge: |_| Answer::Incomplete,
     }
@@ -15,7 +15,7 @@ fn client(authorities: &Path, own: Option<(&Path, &Path)>, name: &str) -> String
         authorities: authorities.to_owned(),
         own: own.map(|(certificate, key)| (certificate.to_owned(), key.to_owned())),
     };
-    let read = files.read(name, b"test", greeting());
+    let read = files.read(name, b"test", request());
     read.map_or_else(|error| error.to_string(), |tls| tls.server_name())
 }
 
@@ -33,22 +33,22 @@ fn files_that_cannot_be_used_are_named() {
     assert_eq!(client(ca.file(), own, "2001:db8::1"), "2001:db8::1");
 
     let missing = dir.path().join("missing.pem");
-    let said = client(&missing, None, "a");
+    let text = client(&missing, None, "a");
     assert!(
-        said.contains("cannot read") && said.contains("missing.pem"),
-        "{said}"
+        text.contains("cannot read") && text.contains("missing.pem"),
+        "{text}"
     );
-    let said = client(&one.key, None, "a");
+    let text = client(&one.key, None, "a");
     assert!(
-        said.ends_with("one.key has no certificate (PEM, BEGIN CERTIFICATE)"),
-        "{said}"
+        text.ends_with("one.key has no certificate (PEM, BEGIN CERTIFICATE)"),
+        "{text}"
     );
-    let said = client(ca.file(), Some((&one.certificate, ca.file())), "a");
-    assert!(said.contains("ca.pem has no private key"), "{said}");
-    let said = client(ca.file(), Some((&one.certificate, &two.key)), "a");
-    assert!(said.contains("two.key cannot be used together"), "{said}");
-    let said = client(ca.file(), None, "a name");
-    assert!(said.contains("'a name' is neither"), "{said}");
+    let text = client(ca.file(), Some((&one.certificate, ca.file())), "a");
+    assert!(text.contains("ca.pem has no private key"), "{text}");
+    let text = client(ca.file(), Some((&one.certificate, &two.key)), "a");
+    assert!(text.contains("two.key cannot be used together"), "{text}");
+    let text = client(ca.file(), None, "a name");
+    assert!(text.contains("'a name' is neither"), "{text}");
     let long = dir.path().join("long.pem");
     std::fs::write(&long, vec![b'x'; 2 << 20]).unwrap();
     assert!(client(&long, None, "a").contains("longer than 1 MiB"));

@@ -4,6 +4,8 @@ mod recovery;
 mod refusals;
 mod server;
 mod state;
+#[cfg(target_os = "linux")]
+mod tls;
 
 use super::Sessions;
 use crate::driver::NfsDriver;
@@ -19,6 +21,7 @@ use filermark_model::plan::{Connections, MinorVersion, NfsPlan};
 use filermark_onc::nfs4::Operation;
 use server::{Deed, Seen, Server};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 type Shard = sockets::Shard<Core<Sessions>>;
 
@@ -52,11 +55,22 @@ impl Bench {
     }
 
     fn at(plan: NfsPlan, setup: ShardSetup, server: Server) -> Self {
+        let address = server.address;
+        Self::behind(plan, setup, server, ("server.test", address))
+    }
+
+    /// The server is reached at another address, and has this name.
+    fn behind(
+        plan: NfsPlan,
+        setup: ShardSetup,
+        server: Server,
+        (host, address): (&str, SocketAddr),
+    ) -> Self {
         let minor = plan.version.minor_version().unwrap_or_default();
         let driver = NfsDriver::new(plan);
         let place = MountState {
-            host: "server.test".to_owned(),
-            address: server.address,
+            host: host.to_owned(),
+            address,
             file_system: file_system(),
         };
         let key = (mount(), setup.claim.dir_name.clone());

@@ -77,13 +77,13 @@ fn works(options: ServerOptions, tls: &TlsPlan) {
     let mut bench = world.bench();
     work(&mut bench, 3);
     let counters = bench.counters();
-    for trouble in [
+    for fault in [
         "reconnects",
         "connect_failures",
         "bad_replies",
         "verify_errors",
     ] {
-        assert!(!counters.contains_key(trouble), "{counters:?}");
+        assert!(!counters.contains_key(fault), "{counters:?}");
     }
     let stats = world.server.stats();
     assert_eq!((stats.tls_failures, stats.refused), (0, 0));
@@ -290,13 +290,13 @@ mod openssl {
         let mut bench = world.bench();
         work(&mut bench, 3);
         let counters = bench.counters();
-        for trouble in [
+        for fault in [
             "reconnects",
             "connect_failures",
             "bad_replies",
             "verify_errors",
         ] {
-            assert!(!counters.contains_key(trouble), "{counters:?}");
+            assert!(!counters.contains_key(fault), "{counters:?}");
         }
         let target = crate::target::Target::resolve(world.mount(), &world.driver.plan);
         let facts = target.expect("it serves").facts();
