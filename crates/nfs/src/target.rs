@@ -19,7 +19,8 @@ pub(crate) use resolve::{JukeboxRetries, addresses};
 pub use session::SessionFacts;
 
 use crate::client::{AnyFh, FileClient, MountClient, Nfs3Client, RpcOptions, narrow};
-use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
+use crate::security::KerberosOptions;
+use filermark_model::plan::{MountPoint, NfsPlan, NfsSecurity, NfsVersion, Transport};
 use filermark_model::survey::Space;
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
 use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};
@@ -91,20 +92,25 @@ impl Target {
 
     /// A blocking client for the NFS program in the plan's version, not yet connected.
     pub fn file_client(&self, plan: &NfsPlan) -> FileClient {
-        let (cred, options) = (credential(plan), nfs_options(plan));
+        let (cred, options) = (credential(plan), nfs_options(plan, &self.mount));
         FileClient::new(plan.version, self.nfs_address, cred, options)
     }
 
     /// A blocking client for version 3 of the NFS program, not yet connected.
     pub fn nfs_client(&self, plan: &NfsPlan) -> Nfs3Client {
-        Nfs3Client::new(self.nfs_address, credential(plan), nfs_options(plan))
+        Nfs3Client::new(
+            self.nfs_address,
+            credential(plan),
+            nfs_options(plan, &self.mount),
+        )
     }
 
     /// Warnings about the transport and the export; a sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.datagram_warnings();
         let lists_sys = self.auth_flavors.contains(&AuthFlavor::Sys);
-        if self.auth_flavors.contains(&AuthFlavor::None) && !lists_sys {
+        let is_kerberos = self.auth_flavors.iter().any(is_kerberos);
+        if !is_kerberos && self.auth_flavors.contains(&AuthFlavor::None) && !lists_sys {
             warnings.push(
                 "the export lists AUTH_NONE and not AUTH_SYS: AUTH_SYS is used, but the server may treat every user as anonymous; export the path with sec=sys"
                     .to_owned(),
@@ -176,14 +182,40 @@ impl Target {
     }
 }
 
-/// The identity that a plan works under.
+/// Whether a flavor is Kerberos.
+const fn is_kerberos(flavor: &AuthFlavor) -> bool {
+    matches!(
+        flavor,
+        AuthFlavor::Krb5 | AuthFlavor::Krb5i | AuthFlavor::Krb5p | AuthFlavor::RpcsecGss
+    )
+}
+
+/// The flavor with which a plan calls the NFS program.
+pub(crate) const fn flavor(plan: &NfsPlan) -> AuthFlavor {
+    match plan.security {
+        NfsSecurity::Sys => AuthFlavor::Sys,
+        NfsSecurity::Krb5 => AuthFlavor::Krb5,
+        NfsSecurity::Krb5i => AuthFlavor::Krb5i,
+        NfsSecurity::Krb5p => AuthFlavor::Krb5p,
+    }
+}
+
+/// The identity that a plan works under with AUTH_SYS.
 pub fn credential(plan: &NfsPlan) -> AuthBody {
     let name = plan.machine_name.as_bytes();
     AuthSys::new(0, name, plan.uid, plan.gid, &plan.gids).to_body()
 }
 
-/// How the NFS program is to be called under a plan.
-pub fn nfs_options(plan: &NfsPlan) -> RpcOptions {
+/// How the NFS program of a mount point's server is to be called under a plan.
+pub fn nfs_options(plan: &NfsPlan, mount: &MountPoint) -> RpcOptions {
+    RpcOptions {
+        kerberos: KerberosOptions::of(plan, &mount.host),
+        ..common_options(plan)
+    }
+}
+
+/// How all programs are to be called.
+fn common_options(plan: &NfsPlan) -> RpcOptions {
     RpcOptions {
         transport: plan.transport,
         udp_timeout: Duration::from_millis(plan.udp_timeout_ms.into()),
@@ -196,11 +228,12 @@ pub fn nfs_options(plan: &NfsPlan) -> RpcOptions {
 }
 
 /// How portmapper and MOUNT program are to be called under a plan: one try, for
-/// a wrong port or a firewall should show soon.
+/// a wrong port or a firewall should show soon. They are called with AUTH_SYS whatever the security of NFS,
+/// as kernels do: MOUNT returns the flavors that NFS may be called with (RFC 2623 section 2.7).
 pub fn mount_options(plan: &NfsPlan) -> RpcOptions {
     RpcOptions {
         reply_timeout: Duration::from_millis(plan.connect_timeout_ms.into()),
         retries: 0,
-        ..nfs_options(plan)
+        ..common_options(plan)
     }
 }

@@ -88,6 +88,11 @@ impl<P: WireProtocol> Conn<P> {
         })
     }
 
+    /// The other end.
+    pub fn peer(&self) -> SocketAddr {
+        either!(&self.0, conn => conn.peer())
+    }
+
     /// Whether calls can be sent.
     pub fn is_up(&self) -> bool {
         either!(&self.0, conn => conn.is_up())

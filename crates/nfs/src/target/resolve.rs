@@ -1,10 +1,10 @@
 //! The steps: address, ports, MNT, FSINFO, PATHCONF, FSSTAT.
 
-use super::advice::{Service, explain, refused};
+use super::advice::{Service, explain, refused, security_advice};
 use super::datagrams::{ask, block_limit, mtu_to};
 use super::negotiate::negotiate;
 use super::resolve4;
-use super::{Target, credential, mount_options, nfs_options};
+use super::{Target, credential, flavor, mount_options, nfs_options};
 use crate::client::{
     AnyFh, Export, FileClient, MountClient, Mounted, PortLookup, Program, Reply, find_port,
     mount_program, nfs_program, widen,
@@ -116,7 +116,7 @@ fn resolve_at(mount: &MountPoint, plan: &NfsPlan, ip: IpAddr) -> Result<Target, 
     let nfs_port = port_of(mount, plan, ip, nfs)?;
     let nfs_address = SocketAddr::new(ip, nfs_port);
     let (mount_address, mount_transport, mounted) = mount_at(mount, plan, ip)?;
-    let (cred, options) = (credential(plan), nfs_options(plan));
+    let (cred, options) = (credential(plan), nfs_options(plan, mount));
     if plan.transport == Transport::Udp {
         is_there(mount, plan, nfs_address)?;
     }
@@ -300,15 +300,23 @@ fn mnt(mount: &MountPoint, plan: &NfsPlan, address: SocketAddr) -> Result<Mounte
         })
     };
     match mounted {
-        Ok(mounted) if mounted.allows_sys => Ok(mounted),
+        Ok(mounted) if allows(&mounted, plan) => Ok(mounted),
         Ok(mounted) => Err(refusal(
             format!("the export accepts only {}", flavors(&mounted.auth_flavors)),
-            "Filermark uses AUTH_SYS: export the path with sec=sys".to_owned(),
+            security_advice(plan),
         )),
         Err(status) => Err(refusal(
             format!("the server answered {status}"),
             mnt_advice(&mut client, &mount.path, status, plan.resvport),
         )),
+    }
+}
+
+/// Whether the list of MNT has what the plan uses.
+fn allows(mounted: &Mounted, plan: &NfsPlan) -> bool {
+    match flavor(plan) {
+        AuthFlavor::Sys => mounted.allows_sys,
+        wanted => mounted.auth_flavors.contains(&wanted),
     }
 }
 

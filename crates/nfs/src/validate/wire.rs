@@ -20,7 +20,12 @@ pub(super) fn own_connection(plan: &NfsPlan, target: &Target) -> RpcClient {
 /// A separate connection with other credentials.
 pub(super) fn connection_as(plan: &NfsPlan, target: &Target, who: AuthBody) -> RpcClient {
     let program = nfs_program(plan.version);
-    RpcClient::new(target.nfs_address, program, who, nfs_options(plan))
+    RpcClient::new(
+        target.nfs_address,
+        program,
+        who,
+        nfs_options(plan, &target.mount),
+    )
 }
 
 /// A user that is not ours, root or the anonymous user: the uid and the credentials.

@@ -55,6 +55,9 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
         seconds: 10,
     }];
     let nfs = NfsPlan {
+        security: NfsSecurity::Krb5p,
+        username: "user".into(),
+        realm: "REALM".into(),
         gids: vec![1],
         block_size_max: Some(8192),
         commit: CommitPolicy::Deferred(Deferral {

@@ -55,7 +55,11 @@ fn others(b: &mut Bench<'_>) -> Outcome {
     b.done("SETATTR", |nfs| nfs.setattr(&file, Sattr::mode(0o600)))?;
     b.done("SETATTR", |nfs| nfs.setattr(&dir, Sattr::mode(0o777)))?;
     let (uid, other) = other_user(b.plan);
-    let mut nfs = Nfs2Client::new(b.target.nfs_address, other, nfs_options(b.plan));
+    let mut nfs = Nfs2Client::new(
+        b.target.nfs_address,
+        other,
+        nfs_options(b.plan, &b.target.mount),
+    );
     let made = nfs
         .create(&dir, b"theirs", Sattr::mode(0o644))
         .map_err(|error| no_answer("CREATE by another user", &error))?;

@@ -54,7 +54,11 @@ impl Version for V2 {
     }
 
     fn client(target: &Target, plan: &NfsPlan) -> Nfs2Client {
-        Nfs2Client::new(target.nfs_address, credential(plan), nfs_options(plan))
+        Nfs2Client::new(
+            target.nfs_address,
+            credential(plan),
+            nfs_options(plan, &target.mount),
+        )
     }
 
     fn null(client: &mut Nfs2Client) -> Result<(), ClientError> {

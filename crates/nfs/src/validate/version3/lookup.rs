@@ -84,7 +84,11 @@ fn others(b: &mut Bench<'_>) -> Outcome {
         nfs.setattr(&file, Sattr3::mode(0o600), None)
     })?;
     let (uid, other) = other_user(b.plan);
-    let mut nfs = Nfs3Client::new(b.target.nfs_address, other, nfs_options(b.plan));
+    let mut nfs = Nfs3Client::new(
+        b.target.nfs_address,
+        other,
+        nfs_options(b.plan, &b.target.mount),
+    );
     let read = nfs
         .read(&file, 0, 4)
         .map_err(|error| no_answer("READ by another user", &error))?;

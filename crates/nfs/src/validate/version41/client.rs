@@ -125,7 +125,7 @@ const fn is_kept(operation: Operation) -> bool {
 impl Client {
     /// A client that connects when it is first used.
     pub(super) fn new(target: &Target, plan: &NfsPlan) -> Self {
-        let (address, options) = (target.nfs_address, nfs_options(plan));
+        let (address, options) = (target.nfs_address, nfs_options(plan, &target.mount));
         Self {
             nfs: Nfs4Client::new(MinorVersion::V1, address, credential(plan), options),
             held: Vec::new(),
