@@ -134,7 +134,8 @@ impl GssContext {
     }
 
     /// Checks the reply to the call of this number, and gives it back without its protection, in
-    /// `plain` where that is not as it is. Denials have no protection.
+    /// `plain` where that is not as it is. Denials have no protection, and servers refuse what they do not
+    /// have (PROC_UNAVAIL) with or without a verifier.
     ///
     /// # Errors
     /// It is not protected as it must be.
@@ -149,6 +150,9 @@ impl GssContext {
         let ReplyBody::Accepted { verf, stat } = header.body else {
             return Ok(record);
         };
+        if verf.flavor == AuthFlavor::None && stat != AcceptStat::Success {
+            return Ok(record);
+        }
         if verf.flavor != AuthFlavor::RpcsecGss {
             let text = format!("its verifier is {}", verf.flavor);
             return Err(SecurityError::Unprotected(text));

@@ -111,7 +111,8 @@ fn advice_for_ticket(cause: Cause) -> &'static str {
         Cause::Expired => EXPIRED,
         Cause::NoTicket | Cause::UnknownService | Cause::Other => {
             "get a ticket with kinit on every client host, as the user that runs Filermark there, or give \
-             a key table in the environment (KRB5_CLIENT_KTNAME) and its user in USERNAME"
+             a key table in the environment (KRB5_CLIENT_KTNAME); USERNAME and DOMAIN (the realm), if set, \
+             must be those of the ticket (klist)"
         }
     }
 }
