@@ -14,6 +14,7 @@ mod nfs2;
 mod nfs3;
 mod nfs4;
 mod portmap;
+mod protected;
 mod rpc;
 mod secure;
 mod starttls;

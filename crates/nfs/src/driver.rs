@@ -7,6 +7,7 @@
 //! | `stateless` | versions 2 and 3 on the loop |
 //! | `sessions` | versions 4.1 and 4.2 on the loop |
 //! | `protocol`, `records` | what the loop of [`filermark_driver_kit::sockets`] asks of it; bytes into records |
+//! | `contexts`, `protect` | Kerberos: contexts with servers; calls and replies are protected in them |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `request` | per operation: its first call, its arguments, what its results mean |
 //! | `begin`, `encode` | how actions begin; calls as bytes |
@@ -25,6 +26,7 @@
 mod begin;
 mod calls;
 mod commit;
+mod contexts;
 mod core;
 mod counters;
 mod encode;
@@ -32,6 +34,7 @@ mod ended_calls;
 mod handles;
 mod open;
 mod ops;
+mod protect;
 mod protocol;
 mod ranges;
 mod readdir;

@@ -11,6 +11,7 @@
 pub mod claim;
 pub mod client;
 pub mod driver;
+pub mod security;
 mod spec;
 mod starttls;
 mod survey;

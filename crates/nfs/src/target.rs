@@ -19,8 +19,9 @@ pub(crate) use resolve::{JukeboxRetries, addresses};
 pub use session::SessionFacts;
 
 use crate::client::{AnyFh, FileClient, MountClient, Nfs3Client, RpcOptions, narrow};
+use crate::security::KerberosOptions;
 use crate::starttls;
-use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{MountPoint, NfsPlan, NfsSecurity, NfsVersion, Transport};
 use filermark_model::survey::Space;
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
 use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};
@@ -112,7 +113,8 @@ impl Target {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.datagram_warnings();
         let lists_sys = self.auth_flavors.contains(&AuthFlavor::Sys);
-        if self.auth_flavors.contains(&AuthFlavor::None) && !lists_sys {
+        let is_kerberos = self.auth_flavors.iter().any(is_kerberos);
+        if !is_kerberos && self.auth_flavors.contains(&AuthFlavor::None) && !lists_sys {
             warnings.push(
                 "the export lists AUTH_NONE and not AUTH_SYS: AUTH_SYS is used, but the server may treat every user as anonymous; export the path with sec=sys"
                     .to_owned(),
@@ -184,7 +186,25 @@ impl Target {
     }
 }
 
-/// The identity that a plan works under.
+/// Whether a flavor is Kerberos.
+const fn is_kerberos(flavor: &AuthFlavor) -> bool {
+    matches!(
+        flavor,
+        AuthFlavor::Krb5 | AuthFlavor::Krb5i | AuthFlavor::Krb5p | AuthFlavor::RpcsecGss
+    )
+}
+
+/// The flavor with which a plan calls the NFS program.
+pub(crate) const fn flavor(plan: &NfsPlan) -> AuthFlavor {
+    match plan.security {
+        NfsSecurity::Sys => AuthFlavor::Sys,
+        NfsSecurity::Krb5 => AuthFlavor::Krb5,
+        NfsSecurity::Krb5i => AuthFlavor::Krb5i,
+        NfsSecurity::Krb5p => AuthFlavor::Krb5p,
+    }
+}
+
+/// The identity that a plan works under with AUTH_SYS.
 pub fn credential(plan: &NfsPlan) -> AuthBody {
     let name = plan.machine_name.as_bytes();
     AuthSys::new(0, name, plan.uid, plan.gid, &plan.gids).to_body()
@@ -194,12 +214,13 @@ pub fn credential(plan: &NfsPlan) -> AuthBody {
 pub fn nfs_options(plan: &NfsPlan, host: &str) -> RpcOptions {
     RpcOptions {
         tls: starttls::options(plan, host),
-        ..clear_options(plan)
+        kerberos: KerberosOptions::of(plan, host),
+        ..common_options(plan)
     }
 }
 
-/// How programs are to be called under a plan that are called in the clear.
-fn clear_options(plan: &NfsPlan) -> RpcOptions {
+/// How all programs are to be called.
+fn common_options(plan: &NfsPlan) -> RpcOptions {
     RpcOptions {
         transport: plan.transport,
         udp_timeout: Duration::from_millis(plan.udp_timeout_ms.into()),
@@ -211,12 +232,14 @@ fn clear_options(plan: &NfsPlan) -> RpcOptions {
     }
 }
 
-/// How portmapper and MOUNT program are to be called under a plan: in the clear, as kernel
-/// clients do it also where NFS has TLS; one try, for a wrong port or a firewall should show soon.
+/// How portmapper and MOUNT program are to be called under a plan: one try, for
+/// a wrong port or a firewall should show soon. They are called in the clear and with AUTH_SYS whatever the
+/// security of NFS, as kernels do: MOUNT returns the flavors that NFS may be called with (RFC 2623
+/// section 2.7).
 pub fn mount_options(plan: &NfsPlan) -> RpcOptions {
     RpcOptions {
         reply_timeout: Duration::from_millis(plan.connect_timeout_ms.into()),
         retries: 0,
-        ..clear_options(plan)
+        ..common_options(plan)
     }
 }

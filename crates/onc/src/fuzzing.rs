@@ -6,7 +6,7 @@ use crate::nfs3::{self, DirList, ReadHead};
 use crate::record::{RecordReader, append_fragments, whole_record};
 use crate::rpc::{CallHeader, ReplyHeader};
 use crate::xdr::{self, Decode, DecodeError, Decoder, List};
-use crate::{mount, mount1, nfs2, nfs4, portmap, rpcbind};
+use crate::{mount, mount1, nfs2, nfs4, portmap, rpc, rpcbind};
 
 /// Decodes a `T` that fills `data`; if that works, encodes it, decodes that and compares.
 macro_rules! round_trip {
@@ -74,6 +74,18 @@ pub fn rpc(data: &[u8]) {
         let _ = header.check().map_err(|refusal| refusal.to_string());
     }
     let _ = round_trip!(crate::rpc::AuthSys<'_>, data);
+}
+
+/// RPCSEC_GSS: credentials, the results that establish a context, protected bodies.
+pub fn rpcsec_gss(data: &[u8]) {
+    let _ = round_trip!(rpc::GssCred<'_>, data);
+    let _ = round_trip!(rpc::GssInitArgs<'_>, data);
+    let _ = round_trip!(rpc::GssInitRes<'_>, data);
+    let _ = round_trip!(rpc::GssIntegData<'_>, data);
+    let _ = round_trip!(rpc::GssPrivData<'_>, data);
+    if let Ok(header) = CallHeader::decode(&mut Decoder::new(data)) {
+        let _ = header.cred.gss_cred();
+    }
 }
 
 /// Record marking: the stream in one piece and in pieces gives the same records, and what was written in

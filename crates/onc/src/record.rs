@@ -247,9 +247,9 @@ impl OpenRecord {
         Self { start }
     }
 
-    /// A record whose mark begins at `start`.
+    /// A record whose mark begins at `start`, to be finished (again).
     #[inline]
-    pub(crate) const fn at(start: usize) -> Self {
+    pub const fn at(start: usize) -> Self {
         Self { start }
     }
 

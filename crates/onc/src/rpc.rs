@@ -1,16 +1,23 @@
-//! ONC RPC version 2 (RFC 5531): call and reply headers, credentials. Both directions on both sides.
+//! ONC RPC version 2 (RFC 5531): call and reply headers, credentials, RPCSEC_GSS (RFC 2203). Both directions
+//! on both sides.
 //!
 //! Knows nothing of the programs that are called; arguments and results follow the headers in the same
 //! [`crate::xdr::Decoder`].
 
 mod auth;
 mod call;
+mod gss;
 mod reply;
 
 pub use auth::{
     AuthBody, AuthFlavor, AuthSys, Gids, MAX_AUTH_BODY, MAX_GIDS, MAX_MACHINENAME, OpaqueAuth,
 };
 pub use call::{CallError, CallHeader};
+pub use gss::{
+    GSS_MAXSEQ, GSS_S_COMPLETE, GSS_S_CONTINUE_NEEDED, GSS_VERSION, GssCred, GssInitArgs,
+    GssInitRes, GssIntegData, GssPrivData, GssProc, GssService, MAX_GSS_BODY, MAX_GSS_HANDLE,
+    MAX_GSS_TOKEN,
+};
 pub use reply::{AcceptStat, AuthStat, RejectStat, ReplyBody, ReplyHeader, RpcRefusal};
 
 use crate::xdr::{Decode, Encode};

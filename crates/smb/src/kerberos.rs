@@ -1,37 +1,61 @@
 //! Kerberos (RFC 4120, 4121) by the system's own library: a mechanism of SPNEGO.
 //!
-//! The library is opened when Kerberos is first used, so that the program also runs
-//! without it. It reads krb5.conf and the caches of tickets and sends requests to the KDC;
-//! its waits have its own limits (a few seconds for each KDC that does not answer).
 //! Tickets are shared by all sessions of a process: see [`Credentials`].
 
-mod gssapi;
-
+use filermark_gss::{Context, ContextUse, Failure, Library, Name, NoLibrary, TicketError};
 use filermark_model::secret::Secret;
 use filermark_smbwire::auth::AuthError;
 use filermark_smbwire::spnego::{Mech, Mechanism, Spnego};
-use gssapi::{Context, Credential, Failure, Library, Name};
 use std::net::IpAddr;
-use std::sync::Arc;
 
 /// Kerberos in SPNEGO, for one session.
 pub type Kerberos = Spnego<Client>;
 
 /// Tickets of a user, to log in with as often as wanted.
 #[derive(Clone, Debug)]
-pub struct Credentials(Arc<Credential>);
+pub struct Credentials(filermark_gss::Credentials);
 
 impl Credentials {
-    /// Those of a user: with a password from the KDC, at once and once only; without one
-    /// from the caller's cache of tickets, where an empty user means the owner of the cache.
+    /// Those of a user, as [`filermark_gss::Credentials::obtain`] gets them.
     ///
     /// # Errors
     /// There is no library, no ticket, no KDC, or the KDC refuses.
     pub fn obtain(username: &str, realm: &str, password: &Secret) -> Result<Self, AuthError> {
-        let library = Library::open().map_err(AuthError::Library)?;
-        let principal = principal(username, realm);
-        let explain = |failure: Failure| {
-            let advice = match password.is_given() {
+        let obtained = filermark_gss::Credentials::obtain(username, realm, password);
+        obtained
+            .map(Self)
+            .map_err(|error| no_ticket(error, password.is_given()))
+    }
+
+    /// Logs in to a server by its name, as its tickets are for: `cifs/SERVER`.
+    ///
+    /// # Errors
+    /// The library does not take the name.
+    pub fn authenticator(&self, server: &str) -> Result<Kerberos, AuthError> {
+        let library = Library::open().map_err(|error| AuthError::Library(without(&error)))?;
+        let target = library
+            .service(&format!("cifs@{server}"))
+            .map_err(|failure| refused(server, &failure))?;
+        Ok(Spnego::new(Client {
+            credentials: self.clone(),
+            server: server.to_owned(),
+            target,
+            context: library.context(ContextUse::Login),
+            key: None,
+            done: false,
+        }))
+    }
+}
+
+/// The error for tickets that were not obtained, with a password or without.
+fn no_ticket(error: TicketError, has_password: bool) -> AuthError {
+    match error {
+        TicketError::NoLibrary(error) => AuthError::Library(without(&error)),
+        TicketError::NoUser => AuthError::Library(
+            "Kerberos: a password is set, but no user; set USERNAME too".to_owned(),
+        ),
+        TicketError::NoTicket { principal, failure } => {
+            let advice = match has_password {
                 true => "check USERNAME, PASSWORD, DOMAIN (the realm) and krb5.conf",
                 false => "get a ticket with kinit, or give USERNAME and PASSWORD",
             };
@@ -43,49 +67,17 @@ impl Credentials {
                 true => AuthError::Refused(message),
                 false => AuthError::Library(message),
             }
-        };
-        let name = principal.as_deref().map(|p| library.user(p)).transpose();
-        let name = name.map_err(&explain)?;
-        let credential = match (&name, password.reveal()) {
-            (Some(name), Some(password)) => library.credential_with_password(name, password),
-            (None, Some(_)) => {
-                let reason = "Kerberos: a password is set, but no user; set USERNAME too";
-                return Err(AuthError::Library(reason.into()));
-            }
-            (name, None) => library.credential(name.as_ref()),
-        };
-        let credential = credential.map_err(&explain)?;
-        credential.check().map_err(&explain)?;
-        Ok(Self(Arc::new(credential)))
-    }
-
-    /// Logs in to a server by its name, as its tickets are for: `cifs/SERVER`.
-    ///
-    /// # Errors
-    /// The library does not take the name.
-    pub fn authenticator(&self, server: &str) -> Result<Kerberos, AuthError> {
-        let library = Library::open().map_err(AuthError::Library)?;
-        let target = library
-            .service(&format!("cifs@{server}"))
-            .map_err(|failure| refused(server, &failure))?;
-        Ok(Spnego::new(Client {
-            credentials: self.clone(),
-            server: server.to_owned(),
-            target,
-            context: library.context(),
-            key: None,
-            done: false,
-        }))
+        }
     }
 }
 
-/// `user@REALM`; `None` without a user.
-fn principal(username: &str, realm: &str) -> Option<String> {
-    match (username, realm) {
-        ("", _) => None,
-        (user, "") => Some(user.to_owned()),
-        (user, _) if user.contains('@') => Some(user.to_owned()),
-        (user, realm) => Some(format!("{user}@{realm}")),
+/// What is possible without the library.
+fn without(error: &NoLibrary) -> String {
+    match error {
+        NoLibrary::Static | NoLibrary::Windows => {
+            format!("{error}; NTLM with a password works here (SMB_AUTH=ntlm)")
+        }
+        NoLibrary::NotFound(_) => error.to_string(),
     }
 }
 
@@ -131,7 +123,7 @@ impl Mechanism for Client {
 
     fn step(&mut self, token: &[u8]) -> Result<Option<Vec<u8>>, AuthError> {
         let explain = |failure: Failure| refused(&self.server, &failure);
-        let (credential, target) = (&self.credentials.0, &self.target);
+        let (credential, target) = (self.credentials.0.credential(), &self.target);
         let (answer, done) = self
             .context
             .step(credential, target, token)
@@ -148,7 +140,7 @@ impl Mechanism for Client {
     }
 
     fn sign(&mut self, data: &[u8]) -> Option<Vec<u8>> {
-        self.context.sign(data).ok()
+        self.context.sign(data).ok().map(|mic| mic.bytes().to_vec())
     }
 
     fn verify(&mut self, data: &[u8], mic: &[u8]) -> Option<bool> {
@@ -165,15 +157,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn principals_are_put_together() {
-        let of = |user, realm| principal(user, realm);
-        assert_eq!(of("", "REALM"), None);
-        assert_eq!(of("alice", "").as_deref(), Some("alice"));
-        assert_eq!(of("alice", "REALM").as_deref(), Some("alice@REALM"));
-        assert_eq!(of("alice@OTHER", "REALM").as_deref(), Some("alice@OTHER"));
-    }
-
-    #[test]
     fn an_address_has_its_own_advice() {
         let failure = Failure::new("not found");
         let message = refused("192.0.2.1", &failure).to_string();
@@ -186,7 +169,7 @@ mod tests {
         match Credentials::obtain("", "REALM", &Secret::new("hunter2")) {
             Err(AuthError::Library(message)) => {
                 assert!(
-                    message.contains("USERNAME") || message.contains("install"),
+                    message.contains("USERNAME") || Library::open().is_err(),
                     "{message}"
                 );
                 assert!(!message.contains("hunter2"), "{message}");

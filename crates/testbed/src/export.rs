@@ -95,3 +95,12 @@ pub struct ServerOptions {
     /// client without UDP.)
     pub udp: bool,
 }
+
+/// What an export of a server with Kerberos accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KerberosExport {
+    /// All three ways, and not AUTH_SYS.
+    AllWays,
+    /// Encrypted calls only.
+    PrivacyOnly,
+}

@@ -2,7 +2,7 @@
 
 use crate::daemon::Daemon;
 use crate::tools::{BUSY_LIMIT, log_tail, need, wait_until, write};
-use crate::{Error, Export, Result, Sandbox, ServerOptions};
+use crate::{Error, Export, Kdc, KerberosExport, Result, Sandbox, ServerOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -64,6 +64,29 @@ impl Ganesha {
     ///
     /// As [`Ganesha::start`].
     pub fn start_in(sandbox: &Arc<Sandbox>, fsal: Fsal, options: ServerOptions) -> Result<Ganesha> {
+        Ganesha::start_as(sandbox, fsal, options, None)
+    }
+
+    /// Starts a server that takes part in the realm of a KDC, in its sandbox.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ganesha::start`].
+    pub fn start_kerberos(
+        kdc: &Kdc,
+        fsal: Fsal,
+        options: ServerOptions,
+        accepts: KerberosExport,
+    ) -> Result<Ganesha> {
+        Ganesha::start_as(kdc.sandbox(), fsal, options, Some((kdc, accepts)))
+    }
+
+    fn start_as(
+        sandbox: &Arc<Sandbox>,
+        fsal: Fsal,
+        options: ServerOptions,
+        kerberos: Option<(&Kdc, KerberosExport)>,
+    ) -> Result<Ganesha> {
         need(&[
             ("ganesha.nfsd", "nfs-ganesha"),
             ("rpcbind", "rpcbind"),
@@ -90,9 +113,10 @@ impl Ganesha {
                 Ok(socket.exists().then_some(()))
             })?;
         }
-        let config = configuration(fsal, options)?;
+        let config = configuration(fsal, options, kerberos)?;
         let config = write(sandbox.dir().join("ganesha.conf"), &config)?;
-        let (server, log) = start_server(sandbox, &config)?;
+        let kdc = kerberos.map(|(kdc, _)| kdc);
+        let (server, log) = start_server(sandbox, &config, kdc)?;
         Ok(Ganesha {
             export: Export {
                 address: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -191,23 +215,20 @@ impl Ganesha {
 }
 
 /// Starts ganesha and waits until both ports answer.
-fn start_server(sandbox: &Arc<Sandbox>, config: &Path) -> Result<(Daemon, PathBuf)> {
+fn start_server(
+    sandbox: &Arc<Sandbox>,
+    config: &Path,
+    kdc: Option<&Kdc>,
+) -> Result<(Daemon, PathBuf)> {
     let log = sandbox.dir().join("ganesha-own.log");
     let (config, log_arg) = (config.display().to_string(), log.display().to_string());
-    let mut server = Daemon::start(
-        sandbox,
-        "ganesha",
-        "ganesha.nfsd",
-        &[
-            "-F",
-            "-L",
-            &log_arg,
-            "-f",
-            &config,
-            "-p",
-            "/run/ganesha.pid",
-        ],
-    )?;
+    let environment = kdc.map(Kdc::environment);
+    let environment = environment.map(|(name, value)| format!("{name}={}", value.display()));
+    let program = ["ganesha.nfsd", "-F", "-L", &log_arg, "-f", &config];
+    let mut args: Vec<&str> = environment.as_deref().into_iter().collect();
+    args.extend(program);
+    args.extend(["-p", "/run/ganesha.pid"]);
+    let mut server = Daemon::start(sandbox, "ganesha", "env", &args)?;
     wait_until("ganesha", START_LIMIT, &log, || {
         if let Err(error) = server.check() {
             return Err(Error::failed("ganesha", error.to_string(), log_tail(&log)));
@@ -249,7 +270,11 @@ const BUS_CONFIG: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bu
 
 /// ganesha.conf. `mount_path_pseudo` makes MNT accept `/export`, independently of the
 /// directory of the files.
-fn configuration(fsal: Fsal, options: ServerOptions) -> Result<String> {
+fn configuration(
+    fsal: Fsal,
+    options: ServerOptions,
+    kerberos: Option<(&Kdc, KerberosExport)>,
+) -> Result<String> {
     let plugins = plugin_dir(fsal)?;
     let (name, path) = match fsal {
         Fsal::Vfs => ("VFS", FILES),
@@ -266,6 +291,18 @@ fn configuration(fsal: Fsal, options: ServerOptions) -> Result<String> {
         true => ("TCP, UDP", "true"),
         false => ("TCP", "false"),
     };
+    let flavors = match kerberos {
+        None => "sys",
+        Some((_, KerberosExport::AllWays)) => "krb5, krb5i, krb5p",
+        Some((_, KerberosExport::PrivacyOnly)) => "krb5p",
+    };
+    let kerberos = match kerberos {
+        None => "Active_krb5 = false;".to_owned(),
+        Some((kdc, _)) => format!(
+            "Active_krb5 = true; PrincipalName = nfs; KeytabPath = {}; CCacheDir = /run/ganesha;",
+            kdc.keytab().display()
+        ),
+    };
     Ok(format!(
         r#"NFS_CORE_PARAM {{
     NFS_Port = {NFS_PORT};
@@ -278,7 +315,7 @@ fn configuration(fsal: Fsal, options: ServerOptions) -> Result<String> {
     Plugins_Dir = "{plugins}";
 }}
 NFSV4 {{ Graceless = true; Only_Numeric_Owners = true; }}
-NFS_KRB5 {{ Active_krb5 = false; }}
+NFS_KRB5 {{ {kerberos} }}
 LOG {{ Default_Log_Level = EVENT; }}
 MEM {{ Inode_Size = 1048576; }}
 EXPORT {{
@@ -289,7 +326,7 @@ EXPORT {{
     Transports = {transports};
     Access_Type = {access};
     Squash = {squash};
-    SecType = sys;
+    SecType = {flavors};
     FSAL {{ Name = {name}; }}
 }}
 "#

@@ -17,7 +17,7 @@ const PORT: u16 = 10088;
 const START_LIMIT: Duration = BUSY_LIMIT;
 
 /// A running KDC. It has the users of [`Samba`], with the same passwords, and SMB
-/// services under the names by which a server in the sandbox is reached.
+/// and NFS services under the names by which a server in the sandbox is reached.
 #[derive(Debug)]
 pub struct Kdc {
     dir: PathBuf,
@@ -33,6 +33,9 @@ impl Kdc {
     /// resolve: it is for smbclient with `-I`, since smbclient requests no tickets for
     /// addresses and for `localhost`.
     pub const HOSTS: [&'static str; 4] = ["testbed", "localhost", "127.0.0.1", "::1"];
+
+    /// The name of the host whose NFS server has a key, as `nfs/NAME`.
+    pub const NFS_HOST: &'static str = "localhost";
 
     /// Starts a KDC in a sandbox that other fixtures share.
     ///
@@ -70,6 +73,12 @@ impl Kdc {
     #[must_use]
     pub fn environment(&self) -> (&'static str, PathBuf) {
         ("KRB5_CONFIG", self.dir.join("krb5.conf"))
+    }
+
+    /// The key table of a user, for `KRB5_CLIENT_KTNAME`.
+    #[must_use]
+    pub fn user_keytab(&self, user: &str) -> PathBuf {
+        self.dir.join(format!("{user}.keytab"))
     }
 
     /// The services' keys.
@@ -169,18 +178,27 @@ fn finish(what: &str, command: &mut Command, input: &str) -> Result<Output> {
     }
 }
 
+/// The users and their passwords.
+const USERS: [(&str, &str); 2] = [
+    (Samba::USER, Samba::PASSWORD),
+    (Samba::OTHER_USER, Samba::OTHER_PASSWORD),
+];
+
 /// The input of kadmin.local.
 fn principals(dir: &Path) -> String {
     let mut lines = String::new();
-    for (user, password) in [
-        (Samba::USER, Samba::PASSWORD),
-        (Samba::OTHER_USER, Samba::OTHER_PASSWORD),
-    ] {
+    for (user, password) in USERS {
         lines.push_str(&format!("addprinc -pw {password} {user}\n"));
     }
-    for host in Kdc::HOSTS {
-        lines.push_str(&format!("addprinc -randkey cifs/{host}\n"));
-        lines.push_str(&format!("ktadd -k {} cifs/{host}\n", keytab(dir).display()));
+    let services = Kdc::HOSTS.iter().map(|host| format!("cifs/{host}"));
+    for service in services.chain([format!("nfs/{}", Kdc::NFS_HOST)]) {
+        lines.push_str(&format!("addprinc -randkey {service}\n"));
+        lines.push_str(&format!("ktadd -k {} {service}\n", keytab(dir).display()));
+    }
+    // The users have key tables too; their passwords stay valid.
+    for (user, _) in USERS {
+        let table = dir.join(format!("{user}.keytab"));
+        lines.push_str(&format!("ktadd -norandkey -k {} {user}\n", table.display()));
     }
     lines
 }

@@ -50,7 +50,7 @@ pub use browser::{Browser, Scheme, Seen};
 pub use capture::{Capture, Pcap, ProcedureTimes};
 pub use counting::Counting;
 pub use error::{Error, Result, available};
-pub use export::{Export, NfsVersion, ServerOptions};
+pub use export::{Export, KerberosExport, NfsVersion, ServerOptions};
 pub use faulty::{Faulty, FaultyOptions, Kind};
 pub use ganesha::{Fsal, Ganesha};
 pub use hostile::{Hostile, Replies};

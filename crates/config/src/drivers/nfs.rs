@@ -7,16 +7,19 @@ use crate::error::quoted;
 use crate::given::Values;
 use crate::mounts::EXPORTS;
 use crate::network;
-use crate::params;
+use crate::params::{self, Param};
+use crate::plan::common::is_idle;
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Protocol;
-use filermark_model::plan::{Connections, DriverPlan, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{Connections, DriverPlan, NfsPlan, NfsSecurity, NfsVersion, Transport};
 use filermark_model::{Benchmark, Rule, Severity};
 
 /// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
 const GROUPS_MAX: usize = 16;
 /// RFC 5531, appendix A: bytes of the machine name in AUTH_SYS.
 const MACHINE_NAME_BYTES_MAX: usize = 255;
+/// Bytes of a user's name and of a realm.
+const KERBEROS_NAME_BYTES_MAX: usize = 255;
 /// Connections with a reserved source port: the engine takes ports from 512 to 1023,
 /// less some that are in use.
 const RESVPORTS_MAX: u32 = 500;
@@ -88,6 +91,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
             "leave TCP=off out, or set NFS_VERSION=3",
         );
     }
+    let (security, username, realm) = security(r, version, transport);
     let classic = benchmark.and_then(Benchmark::classic);
     let block_kib = benchmark.and_then(|b| b.standard.block_size_kib);
     let asked = network::block_size_max(values).or(block_kib.map(|kib| kib.saturating_mul(1024)));
@@ -96,6 +100,9 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         version,
         transport,
         udp_timeout_ms: values.get(&params::UDP_TIMEOUT_MS),
+        security,
+        username,
+        realm,
         uid: values
             .get(&params::SFS_NFS_USER_ID)
             .unwrap_or(sources.host.uid),
@@ -121,6 +128,54 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         jukebox_delay_ms: values.get(&params::JUKEBOX_DELAY_MS),
         jukebox_retries: values.get(&params::JUKEBOX_RETRIES),
     }
+}
+
+/// SECURITY, and the user and realm of Kerberos.
+fn security(
+    r: &mut Reading<'_>,
+    version: NfsVersion,
+    transport: Transport,
+) -> (NfsSecurity, String, String) {
+    let values = r.values;
+    let security = values.get(&params::SECURITY);
+    let names: [&Param<Option<String>>; 2] = [&params::USERNAME, &params::DOMAIN];
+    if security.is_sys() {
+        let given = names.into_iter().filter_map(|name| values.given(name));
+        for given in given.filter(|given| !is_idle(given)) {
+            let text = format!(
+                "{} has no effect with SECURITY=sys, whose user is SFS_NFS_USER_ID",
+                given.shown()
+            );
+            r.reports.note(Rule::NotStandard, Severity::Note, text);
+        }
+        return (security, String::new(), String::new());
+    }
+    let word = security.name();
+    if version == NfsVersion::V2 {
+        r.refuse(
+            &params::SECURITY,
+            format!("SECURITY={word} is for versions 3, 4.1 and 4.2 of NFS, not for version 2"),
+            "leave SECURITY out, or set another NFS_VERSION",
+        );
+    }
+    if transport == Transport::Udp {
+        r.refuse(
+            &params::SECURITY,
+            format!("SECURITY={word} works over TCP only"),
+            "leave TCP=off or SECURITY out",
+        );
+    }
+    let [username, realm] = names.map(|parameter| {
+        let name = values.get(parameter).unwrap_or_default();
+        if name.len() > KERBEROS_NAME_BYTES_MAX || name.contains(['\0', '\\']) {
+            let message = format!("{} is not a name of Kerberos", parameter.name);
+            let hint =
+                "write USERNAME as in the principal (without the realm), and the realm to DOMAIN";
+            r.refuse(parameter, message, hint);
+        }
+        name
+    });
+    (security, username, realm)
 }
 
 /// The most that a READ or WRITE carries, in bytes, and why; `None`: the server determines it.

@@ -186,11 +186,15 @@ parameters! {
     USERNAME: Option<String> = p(
         Group::Server,
         Kind::Text,
-        "The user who logs in to the SMB server",
+        "The user who logs in: over SMB, and over NFS with Kerberos",
     )
-    .of_driver(SmbPlan::DRIVER)
+    .classic()
     .example("bench")
-    .help("Without the domain, which is DOMAIN. See SMB_AUTH for when it is not needed.");
+    .help(
+        "Without the domain, which is DOMAIN. See SMB_AUTH for when it is not needed. With \
+         SECURITY=krb5, krb5i or krb5p it chooses among the tickets; not set: those of the owner of the \
+         cache. With SECURITY=sys it has no effect.",
+    );
     PASSWORD: Option<String> = p(
         Group::Server,
         Kind::Secret,
@@ -209,7 +213,7 @@ parameters! {
         Kind::Text,
         "The domain of USERNAME; with Kerberos the realm",
     )
-    .of_driver(SmbPlan::DRIVER)
+    .classic()
     .example("WORKGROUP")
     .help("Not set: the server's own accounts, or the system's default realm.");
     SFS_DIR: Option<String> = p(

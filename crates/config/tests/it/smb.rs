@@ -321,10 +321,12 @@ fn parameters_of_the_other_protocol_are_noted() {
     assert_eq!(plan.benchmark.classic().unwrap().fileset.symlink_count, 0);
     let nfs = good(&format!("{LEAST}{LOGIN}SMB_PORT=445\n"), &[]).plan;
     let notes = notes_of(&nfs);
-    for name in ["USERNAME=me", "PASSWORD=(given)", "SMB_PORT=445"] {
+    for name in ["PASSWORD=(given)", "SMB_PORT=445"] {
         let want = format!("{name} has no effect with BENCHMARK=general-nfs3");
         assert!(notes.contains(&want), "{notes:?}");
     }
+    let want = "USERNAME=me has no effect with SECURITY=sys, whose user is SFS_NFS_USER_ID";
+    assert!(notes.iter().any(|note| note == want), "{notes:?}");
 }
 
 #[test]

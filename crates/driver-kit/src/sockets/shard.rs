@@ -14,6 +14,7 @@ use filermark_net::{Arrivals, BATCH, BufferPool, Link, Reactor, Ready, open_file
 use filermark_tls::TlsError;
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -89,6 +90,11 @@ impl<P: WireProtocol> Conn<P> {
             Transport::Tcp => Transported::Stream(Stream::new(number, peer, state)),
             Transport::Udp => Transported::Datagram(Datagram::new(number, peer.address, state)),
         })
+    }
+
+    /// The other end.
+    pub fn peer(&self) -> SocketAddr {
+        either!(&self.0, conn => conn.peer())
     }
 
     /// Whether calls can be sent.

@@ -52,6 +52,7 @@ mod historical;
 mod hostile;
 mod hosts;
 mod inline;
+mod kerberos_nfs;
 mod kernel_client;
 mod kill_trials;
 mod leases;

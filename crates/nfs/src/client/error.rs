@@ -1,5 +1,6 @@
 //! What can go wrong between a call and its answer.
 
+use crate::security::SecurityError;
 use crate::version4::SessionRefusal;
 use filermark_onc::record::RecordTooLong;
 use filermark_onc::rpc::RpcRefusal;
@@ -129,6 +130,14 @@ pub enum ClientError {
     TlsCut {
         /// The server's address.
         address: SocketAddr,
+    },
+    /// Calls cannot be protected, or a reply is not.
+    #[error("{error}")]
+    Kerberos {
+        /// The other end.
+        address: SocketAddr,
+        /// Why.
+        error: Box<SecurityError>,
     },
     /// NFSv4.1: there is no session.
     #[error("{address} gave no session: {refusal}")]

@@ -2,9 +2,11 @@
 
 use super::datagram::DatagramLink;
 use super::error::timeout_error;
+use super::protected::NEW_CONTEXTS;
 use super::secure::{SecureStream, is_nothing};
 use super::starttls::TlsOptions;
 use super::{ClientError, connect};
+use crate::security::{GssContext, KerberosOptions, lost_context};
 use filermark_engine::interrupt_guard;
 use filermark_model::plan::Transport;
 use filermark_onc::record::{OpenRecord, RecordReader, append_fragments};
@@ -37,6 +39,8 @@ pub struct RpcOptions {
     pub reply_bytes_max: usize,
     /// TLS over TCP; `None`: in the clear.
     pub tls: Option<TlsOptions>,
+    /// How calls are protected, over TCP; `None`: they are not, and carry the credential of the client.
+    pub kerberos: Option<KerberosOptions>,
 }
 
 impl Default for RpcOptions {
@@ -50,6 +54,7 @@ impl Default for RpcOptions {
             resvport: false,
             reply_bytes_max: 5 << 20,
             tls: None,
+            kerberos: None,
         }
     }
 }
@@ -67,23 +72,25 @@ pub struct Program {
 /// the connection broke.
 #[derive(Debug)]
 pub struct RpcClient {
-    address: SocketAddr,
-    options: RpcOptions,
-    program: Program,
+    pub(super) address: SocketAddr,
+    pub(super) options: RpcOptions,
+    pub(super) program: Program,
     cred: AuthBody,
-    link: Option<Link>,
+    pub(super) link: Option<Link>,
     datagrams: Option<DatagramLink>,
     /// What was read from the files of TLS.
     tls: Option<ClientTls>,
-    xid: u32,
-    call: Vec<u8>,
-    reply: Vec<u8>,
+    pub(super) xid: u32,
+    pub(super) call: Vec<u8>,
+    pub(super) reply: Vec<u8>,
     fragment_bytes: Option<usize>,
+    /// The context of protected calls.
+    pub(super) gss: Option<Box<GssContext>>,
 }
 
 /// What belongs to one connection.
 #[derive(Debug)]
-struct Link {
+pub(super) struct Link {
     stream: TcpStream,
     reader: RecordReader,
     tls: Option<SecureStream>,
@@ -115,6 +122,7 @@ impl RpcClient {
             call: Vec::new(),
             reply: Vec::new(),
             fragment_bytes: None,
+            gss: None,
         }
     }
 
@@ -260,12 +268,21 @@ impl RpcClient {
         if self.options.transport == Transport::Udp {
             return self.call_many_datagrams(args, each);
         }
-        for (chunk_number, chunk) in args.chunks(WINDOW).enumerate() {
+        let window = match self.secured()? {
+            Some(context) => WINDOW.min(context.window.size() as usize),
+            None => WINDOW,
+        };
+        for (chunk_number, chunk) in args.chunks(window).enumerate() {
+            self.secured()?;
             let first = self.xid.wrapping_add(1);
             let mut wire = Vec::new();
+            let mut numbers = Vec::new();
             for one in chunk {
                 self.build(self.program, A::PROC, |out| xdr::append(out, one));
-                wire.append(&mut self.call);
+                let call = std::mem::take(&mut self.call);
+                let (call, number) = self.protect(&call)?;
+                wire.extend(self.cut(call));
+                numbers.push(number);
             }
             let address = self.address;
             let mut pending = vec![true; chunk.len()];
@@ -278,9 +295,10 @@ impl RpcClient {
                     Some(open) if *open => *open = false,
                     _ => return Err(self.wrong_xid(first, xid)),
                 }
+                self.unprotect(numbers.get(number).copied().unwrap_or_default())?;
                 let results = xdr::finish(&mut self.results()?)
                     .map_err(|source| ClientError::Garbage { address, source })?;
-                each(chunk_number * WINDOW + number, results);
+                each(chunk_number * window + number, results);
             }
         }
         Ok(())
@@ -317,7 +335,7 @@ impl RpcClient {
     }
 
     /// Writes a call with the next xid into `self.call`, its mark in front.
-    fn build(&mut self, program: Program, proc: u32, args: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn build(&mut self, program: Program, proc: u32, args: impl FnOnce(&mut Vec<u8>)) {
         self.xid = self.xid.wrapping_add(1);
         self.call.clear();
         let record = OpenRecord::begin(&mut self.call);
@@ -332,12 +350,16 @@ impl RpcClient {
         xdr::append(&mut self.call, &header);
         args(&mut self.call);
         record.finish(&mut self.call);
-        let streamed = self.options.transport == Transport::Tcp;
-        if let Some(bytes) = self.fragment_bytes.filter(|_| streamed) {
-            let whole = std::mem::take(&mut self.call);
-            let record = whole.get(MARK_BYTES..).unwrap_or_default();
-            append_fragments(&mut self.call, record, bytes);
-        }
+    }
+
+    /// A call in fragments, as is set.
+    fn cut(&self, call: Vec<u8>) -> Vec<u8> {
+        let Some(bytes) = self.fragment_bytes else {
+            return call;
+        };
+        let mut cut = Vec::new();
+        append_fragments(&mut cut, call.get(MARK_BYTES..).unwrap_or_default(), bytes);
+        cut
     }
 
     /// Sends `self.call` and waits until its answer is in `self.reply`.
@@ -346,9 +368,15 @@ impl RpcClient {
             return self.exchange_datagrams();
         }
         let call = std::mem::take(&mut self.call);
-        let mut attempt = 0;
+        let (mut attempt, mut new_contexts) = (0, 0);
+        let xid = self.xid;
         let outcome = loop {
-            match self.send(&call).and_then(|()| self.receive()) {
+            match self.exchange_once(&call, xid) {
+                // The server has not executed it.
+                Ok(()) if self.has_lost_context() && new_contexts < NEW_CONTEXTS => {
+                    new_contexts += 1;
+                    self.gss = None;
+                }
                 Err(error) if error.is_worth_a_retry() && attempt < self.options.retries => {
                     tracing::debug!(target: "filermark_nfs::rpc", %error, "sending the call again");
                     attempt += 1;
@@ -357,11 +385,27 @@ impl RpcClient {
             }
         };
         self.call = call;
-        outcome?;
-        match filermark_onc::rpc::peek_xid(&self.reply) {
-            Some(xid) if xid != self.xid => Err(self.wrong_xid(self.xid, xid)),
-            _ => Ok(()),
+        outcome
+    }
+
+    /// Sends a call once, and waits for its answer.
+    fn exchange_once(&mut self, call: &[u8], xid: u32) -> Result<(), ClientError> {
+        let (wire, number) = self.protect(call)?;
+        let wire = self.cut(wire);
+        if let Err(error) = self.send(&wire).and_then(|()| self.receive()) {
+            if let Some(context) = &mut self.gss {
+                context.window.release(number);
+            }
+            return Err(error);
         }
+        match filermark_onc::rpc::peek_xid(&self.reply) {
+            Some(got) if got != xid => Err(self.wrong_xid(xid, got)),
+            _ => self.unprotect(number),
+        }
+    }
+
+    fn has_lost_context(&self) -> bool {
+        self.gss.is_some() && lost_context(&self.reply).is_some()
     }
 
     fn exchange_datagrams(&mut self) -> Result<(), ClientError> {
@@ -377,7 +421,7 @@ impl RpcClient {
         outcome
     }
 
-    fn wrong_xid(&mut self, expected: u32, got: u32) -> ClientError {
+    pub(super) fn wrong_xid(&mut self, expected: u32, got: u32) -> ClientError {
         self.link = None;
         let address = self.address;
         ClientError::WrongXid {
@@ -387,7 +431,7 @@ impl RpcClient {
         }
     }
 
-    fn send(&mut self, wire: &[u8]) -> Result<(), ClientError> {
+    pub(super) fn send(&mut self, wire: &[u8]) -> Result<(), ClientError> {
         if interrupt_guard::stop_requested() {
             return Err(ClientError::Stopped);
         }
@@ -408,7 +452,7 @@ impl RpcClient {
 
     /// Waits for the next record and puts it into `self.reply`. Any failure closes
     /// the connection: what comes later could be taken for another call's answer.
-    fn receive(&mut self) -> Result<(), ClientError> {
+    pub(super) fn receive(&mut self) -> Result<(), ClientError> {
         let (address, limit) = (self.address, self.options.reply_timeout);
         let Some(link) = &mut self.link else {
             return Err(ClientError::Closed { address });

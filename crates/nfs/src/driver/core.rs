@@ -5,6 +5,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::calls::Call;
+use super::contexts::Contexts;
 use super::counters::{Counted, Counters};
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
@@ -76,6 +77,8 @@ pub(crate) enum Timer {
     Jukebox { xid: u32 },
     /// A timer of a connection.
     OfConn { conn: u32, timer: ConnTimer },
+    /// It is looked for contexts of Kerberos that are being established.
+    Contexts,
 }
 
 /// The latest known write verifier of a file system.
@@ -122,6 +125,8 @@ pub(crate) struct Core<V: Variant = Stateless> {
     /// Ended calls for which more replies may arrive.
     pub(crate) ended_calls: EndedCalls,
     pub(crate) records: RecordSplitter,
+    /// The contexts in which calls are protected; `None`: they are not.
+    pub(crate) contexts: Option<Box<Contexts>>,
     /// Unfinished listings, by proc, directory and whether it is READDIRPLUS.
     pub(crate) cursors: HashMap<(u32, ObjectId, bool), Cursor>,
     pub(crate) counters: Counters,

@@ -1,6 +1,7 @@
 //! Opens a shard: its file systems, its connections, and which proc uses which.
 
 use super::NfsDriver;
+use super::contexts::{Contexts, GssPeer};
 use super::core::{Core, FileSystem, KnownVerf, Proc, Settings};
 use super::counters::Counters;
 use super::ended_calls::EndedCalls;
@@ -189,11 +190,20 @@ impl NfsDriver {
             });
         }
         let conns = conns.finish();
+        let peers: Vec<GssPeer> = conns
+            .iter()
+            .filter_map(|conn| {
+                let mut known = numbers.iter();
+                let (mount, _) = known.find(|(_, (_, peer))| peer.address == conn.peer())?;
+                Some((conn.peer(), (*mount).clone()))
+            })
+            .collect();
         let per_conn = procs.len().div_ceil(conns.len().max(1));
         let settings = socket_settings(&self.plan, &file_systems, per_conn);
         let own = own(&setup, &file_systems, conns.len());
         let mut core = core(&self.plan, &setup, own, (file_systems, procs), conns.len());
         core.owners = OwnerTexts::of(&setup, &self.nonces);
+        core.contexts = Contexts::establish(&self.plan, &peers)?.map(Box::new);
         let mut shard = Shard::new(core, conns, settings)?;
         if let Err(error) = shard.connect_all() {
             // Clients that were set up do not stay on the server.
@@ -259,6 +269,7 @@ fn core<V: Variant>(
         calls: Calls::new(conns, CALL_SLOTS, generation),
         ended_calls: EndedCalls::new(plan.transport),
         records: RecordSplitter::new(record_max as usize),
+        contexts: None,
         cursors: HashMap::new(),
         counters: Counters::new(plan.version),
         counted_in_run: None,

@@ -55,6 +55,10 @@ impl<V: Variant> WireProtocol for Core<V> {
     }
 
     fn closed(&mut self, conn: u32, state: &mut V::Conn) {
+        if let Some(contexts) = &mut self.contexts {
+            contexts.closed(conn);
+        }
+        self.wake_waiting();
         V::closed(self, conn, state);
     }
 
@@ -64,7 +68,14 @@ impl<V: Variant> WireProtocol for Core<V> {
 
     #[inline]
     fn encode_next(&mut self, conn: u32, _state: &mut V::Conn, out: &mut Vec<u8>) -> bool {
-        V::encode_next(self, conn, out)
+        if self.contexts.is_none() {
+            return V::encode_next(self, conn, out);
+        }
+        if self.calls.next_to_encode(conn).is_none() || !self.has_space(conn) {
+            return false;
+        }
+        let start = out.len();
+        V::encode_next(self, conn, out) && self.protect(conn, out, start)
     }
 
     #[inline]
@@ -86,6 +97,7 @@ impl<V: Variant> WireProtocol for Core<V> {
 
     #[inline]
     fn after_read(&mut self, conn: u32, state: &mut V::Conn) -> Event {
+        self.wake_waiting();
         V::after_read(self, conn, state)
     }
 
@@ -118,6 +130,7 @@ impl<V: Variant> WireProtocol for Core<V> {
                 }
             }
             Timer::OfConn { conn, timer } => V::fire(self, conn, timer),
+            Timer::Contexts => self.renew_contexts(),
         }
     }
 
@@ -132,6 +145,7 @@ impl<V: Variant> WireProtocol for Core<V> {
                     }
                 }
                 Timer::OfConn { conn, timer } => V::fire(self, conn, timer),
+                Timer::Contexts => self.renew_contexts(),
             }
         }
     }
@@ -146,7 +160,11 @@ impl<V: Variant> WireProtocol for Core<V> {
     }
 
     fn end(&mut self) -> bool {
-        V::end(self)
+        let is_ending = V::end(self);
+        if let Some(contexts) = self.contexts.as_mut().filter(|_| !is_ending) {
+            contexts.end();
+        }
+        is_ending
     }
 
     fn end_settling(&mut self) {

@@ -83,7 +83,13 @@ impl Variant for Sessions {
     }
 
     fn own_bytes(core: &mut Core<Self>, state: &mut SessionConn, out: &mut Vec<u8>) {
-        out.append(&mut core.own.client(state.number).unsent);
+        let conn = state.number;
+        if core.own.client(conn).unsent.is_empty() || !core.has_space(conn) {
+            return;
+        }
+        let start = out.len();
+        out.append(&mut core.own.client(conn).unsent);
+        core.protect_own(conn, out, start);
     }
 
     #[inline]
@@ -107,13 +113,11 @@ impl Variant for Sessions {
         bytes: &[u8],
         at: Nanos,
     ) -> Received {
-        let mut records = std::mem::take(&mut core.records);
-        let progress = records.split(bytes, |record| {
-            let event = core.session_message(conn, record, at);
-            state.event = stronger(std::mem::take(&mut state.event), event);
-        });
-        core.records = records;
-        Ok(progress?)
+        let (progress, event) = core.receive_records(conn, bytes, |core, record| {
+            core.session_message(conn, record, at)
+        })?;
+        state.event = event;
+        Ok(progress)
     }
 
     fn after_read(_core: &mut Core<Self>, _conn: u32, state: &mut SessionConn) -> Event {
@@ -203,23 +207,6 @@ impl Core<Sessions> {
                 Event::Nothing
             }
         }
-    }
-}
-
-/// The one of two events of a read that the loop must see.
-fn stronger(before: Event, new: Event) -> Event {
-    let rank = |event: &Event| match event {
-        Event::Nothing => 0,
-        Event::Replies => 1,
-        Event::Send => 2,
-        Event::SetupAgain | Event::Up => 3,
-        Event::Lost(_) => 4,
-        Event::Refused(_) => 5,
-    };
-    if rank(&new) > rank(&before) {
-        new
-    } else {
-        before
     }
 }
 

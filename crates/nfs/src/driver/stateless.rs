@@ -87,13 +87,12 @@ impl Variant for Stateless {
         if core.settings.datagrams {
             return core.receive_datagram(conn, state, bytes, at);
         }
-        let mut records = std::mem::take(&mut core.records);
-        let progress = records.split(bytes, |record| {
-            state.event = Event::Replies;
+        let (progress, event) = core.receive_records(conn, bytes, |core, record| {
             core.reply(conn, record, at);
-        });
-        core.records = records;
-        Ok(progress?)
+            Event::Replies
+        })?;
+        state.event = event;
+        Ok(progress)
     }
 
     #[inline]

@@ -143,6 +143,7 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
         ClientError::TlsCut { .. } => {
             "check that the server has TLS (Linux: tlshd runs, its log says why it failed), or set TLS=off"
         }
+        ClientError::Kerberos { error, .. } => error.advice(),
         // The refusal has it.
         ClientError::NoSession { .. } => "",
     }
@@ -163,10 +164,10 @@ fn refusal_advice(service: Service, refusal: &RpcRefusal) -> &'static str {
             "check MOUNT_PORT (equal to NFS_PORT on servers with one port for all programs)"
         }
         (RpcRefusal::Denied(RejectStat::AuthError(AuthStat::TooWeak)), _) => {
-            "if the export requires TLS (xprtsec), set TLS=on or mtls; otherwise try RESVPORT=on, and check that the export allows this client with sec=sys"
+            "if the export requires TLS (xprtsec), set TLS=on or mtls; otherwise try RESVPORT=on, and compare SECURITY with the flavors that the export allows this client (sec=)"
         }
         (RpcRefusal::Denied(RejectStat::AuthError(_)), _) => {
-            "check that the export allows this client, with sec=sys"
+            "check that the export allows this client with the flavor of SECURITY (sec=)"
         }
         _ => "see the server's log",
     }
@@ -188,10 +189,10 @@ pub(crate) fn refused(
         place: place.to_string(),
         step: step.into(),
         reason: format!("the server answered {status_text}"),
-        advice: advice.map_or_else(
-            || status_advice(status, (plan.uid, plan.gid)),
-            str::to_owned,
-        ),
+        advice: match Nfsstat4::from_u32(status.to_u32()) {
+            Nfsstat4::Wrongsec => security_advice(plan),
+            _ => advice.map_or_else(|| status_advice(status, plan), str::to_owned),
+        },
     }
 }
 
@@ -200,16 +201,32 @@ fn nfs4_advice(status: Nfsstat4) -> Option<&'static str> {
     let is_known_in_v3 = !matches!(Nfsstat3::from_u32(status.to_u32()), Nfsstat3::Unknown(_));
     match status {
         _ if is_known_in_v3 => None,
-        Nfsstat4::Wrongsec => Some(
-            "if the export requires TLS (xprtsec), set TLS=on or mtls; Filermark uses AUTH_SYS: export the path with sec=sys",
-        ),
         other => Some(other.advice()),
     }
 }
 
-/// Advice for a status with which the server refused an operation of this uid and gid.
-fn status_advice(status: Nfsstat3, (uid, gid): (u32, u32)) -> String {
+/// Advice for an export that does not allow the security of the plan.
+pub(super) fn security_advice(plan: &NfsPlan) -> String {
+    let word = plan.security.name();
+    let tls = match plan.tls {
+        None => "set TLS=on or mtls if the export requires TLS (xprtsec); otherwise ",
+        Some(_) => "",
+    };
+    format!(
+        "{tls}export the path with sec={word}, or set SECURITY to what the export requires (SECURITY={word} is \
+         used: sys, krb5, krb5i, krb5p)"
+    )
+}
+
+/// Advice for a status with which the server refused an operation of the plan's user.
+fn status_advice(status: Nfsstat3, plan: &NfsPlan) -> String {
+    let (uid, gid) = (plan.uid, plan.gid);
     match status {
+        Nfsstat3::Acces | Nfsstat3::Perm if plan.security.is_kerberos() => {
+            "the user of the ticket has no permission for this: give that user write permission on the \
+             exported directory, and check that the server maps the principal to a user (idmapd.conf)"
+                .to_owned()
+        }
         Nfsstat3::Acces | Nfsstat3::Perm => format!(
             "uid {uid} gid {gid} has no permission for this: give it write permission on the \
              exported directory, use other ids (SFS_NFS_USER_ID, SFS_NFS_GROUP_ID), or export \

@@ -1,10 +1,10 @@
 //! The steps: address, ports, MNT, FSINFO, PATHCONF, FSSTAT.
 
-use super::advice::{Service, explain, refused};
+use super::advice::{Service, explain, refused, security_advice};
 use super::datagrams::{ask, block_limit, mtu_to};
 use super::negotiate::negotiate;
 use super::resolve4;
-use super::{Target, credential, mount_options, nfs_options};
+use super::{Target, credential, flavor, mount_options, nfs_options};
 use crate::client::{
     AnyFh, Export, FileClient, MountClient, Mounted, PortLookup, Program, Reply, find_port,
     mount_program, nfs_program, widen,
@@ -301,15 +301,23 @@ fn mnt(mount: &MountPoint, plan: &NfsPlan, address: SocketAddr) -> Result<Mounte
         })
     };
     match mounted {
-        Ok(mounted) if mounted.allows_sys => Ok(mounted),
+        Ok(mounted) if allows(&mounted, plan) => Ok(mounted),
         Ok(mounted) => Err(refusal(
             format!("the export accepts only {}", flavors(&mounted.auth_flavors)),
-            "Filermark uses AUTH_SYS: export the path with sec=sys".to_owned(),
+            security_advice(plan),
         )),
         Err(status) => Err(refusal(
             format!("the server answered {status}"),
             mnt_advice(&mut client, &mount.path, status, plan.resvport),
         )),
+    }
+}
+
+/// Whether the list of MNT has what the plan uses.
+fn allows(mounted: &Mounted, plan: &NfsPlan) -> bool {
+    match flavor(plan) {
+        AuthFlavor::Sys => mounted.allows_sys,
+        wanted => mounted.auth_flavors.contains(&wanted),
     }
 }
 

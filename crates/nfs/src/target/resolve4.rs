@@ -6,7 +6,7 @@ use super::datagrams::{block_limit, has_version};
 use super::negotiate::negotiate;
 use super::resolve::{Failure, JukeboxRetries};
 use super::session::SessionFacts;
-use super::{Target, credential, mount_options, nfs_options};
+use super::{Target, credential, flavor, mount_options, nfs_options};
 use crate::client::{
     AnyFh, ClientError, FileSystemFacts, FoundObject, Nfs4Client, Program, Reply4, RpcClient,
     to_v3_status,
@@ -19,7 +19,6 @@ use filermark_onc::nfs4::{
     CompoundRes, CompoundWriter, Nfsstat4, Operation, PROC_COMPOUND, PROGRAM, PutrootfhArgs,
     VERSION,
 };
-use filermark_onc::rpc::AuthFlavor;
 use filermark_onc::xdr::Decoder;
 use std::net::{IpAddr, SocketAddr};
 
@@ -69,7 +68,7 @@ pub(super) fn resolve_at(
         mtu: None,
         root,
         root_attributes: info.obj_attributes.or(found.attributes),
-        auth_flavors: vec![AuthFlavor::Sys],
+        auth_flavors: vec![flavor(plan)],
         rsize: negotiate(info.rtpref, info.rtmax, info.rtmult, block),
         wsize: negotiate(info.wtpref, info.wtmax, info.wtmult, block),
         session: Some(SessionFacts::of(&up, facts.supported)),

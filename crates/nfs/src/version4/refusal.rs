@@ -124,7 +124,8 @@ const fn lower(minor: MinorVersion) -> &'static str {
 fn advice(status: Nfsstat4) -> &'static str {
     match status {
         Nfsstat4::Wrongsec => {
-            "the server requires another security flavor than AUTH_SYS; allow sec=sys for this client"
+            "the server requires another security flavor: compare SECURITY (sys, krb5, krb5i, krb5p) and TLS (off, \
+             on, mtls) with what the export allows this client (sec=, xprtsec=)"
         }
         Nfsstat4::ClidInuse => {
             "another user's client has this name; the server compares users, run as the same UID"

@@ -21,15 +21,15 @@ xdr_status! {
         /// Diffie-Hellman.
         Dh = 3 "AUTH_DH" "Diffie-Hellman, obsolete",
         /// GSS-API, mostly Kerberos.
-        RpcsecGss = 6 "RPCSEC_GSS" "GSS-API; Filermark speaks AUTH_SYS, export with sec=sys",
+        RpcsecGss = 6 "RPCSEC_GSS" "GSS-API, mostly Kerberos: SECURITY=krb5, krb5i or krb5p",
         /// The call asks whether the server has TLS (RFC 9289 section 4.1).
         Tls = 7 "AUTH_TLS" "TLS is set up before other calls",
         /// The pseudo-flavor of MOUNT and rpcbind for Kerberos authentication (RFC 2623).
-        Krb5 = 390_003 "krb5" "Kerberos 5; Filermark speaks AUTH_SYS, export with sec=sys",
+        Krb5 = 390_003 "krb5" "Kerberos 5: SECURITY=krb5",
         /// Kerberos with integrity.
-        Krb5i = 390_004 "krb5i" "Kerberos 5; Filermark speaks AUTH_SYS, export with sec=sys",
+        Krb5i = 390_004 "krb5i" "Kerberos 5: SECURITY=krb5i",
         /// Kerberos with privacy.
-        Krb5p = 390_005 "krb5p" "Kerberos 5; Filermark speaks AUTH_SYS, export with sec=sys",
+        Krb5p = 390_005 "krb5p" "Kerberos 5: SECURITY=krb5p",
     }
 }
 

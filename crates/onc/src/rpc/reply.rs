@@ -82,15 +82,15 @@ xdr_status! {
         /// The verifier expired or was replayed.
         RejectedVerf = 4 "AUTH_REJECTEDVERF" "the verifier has expired or was replayed",
         /// Rejected for security.
-        TooWeak = 5 "AUTH_TOOWEAK" "the server refuses this identity or port; try RESVPORT=1, or sec=sys and insecure on the export",
+        TooWeak = 5 "AUTH_TOOWEAK" "the server refuses this identity or port; try RESVPORT=1, or insecure on the export, or another SECURITY",
         /// The server's reply was refused by the client.
         InvalidResp = 6 "AUTH_INVALIDRESP" "the reply's verifier is bogus",
         /// Something else failed.
         Failed = 7 "AUTH_FAILED" "the server gave no reason; look at its log",
-        /// RPCSEC_GSS: no credentials for the user.
-        GssCredProblem = 13 "RPCSEC_GSS_CREDPROBLEM" "the server wants Kerberos; export with sec=sys",
+        /// RPCSEC_GSS: the context is not known, or its credential is invalid.
+        GssCredProblem = 13 "RPCSEC_GSS_CREDPROBLEM" "the server does not know the context of Kerberos (any more)",
         /// RPCSEC_GSS: problem with the context.
-        GssCtxProblem = 14 "RPCSEC_GSS_CTXPROBLEM" "the server wants Kerberos; export with sec=sys",
+        GssCtxProblem = 14 "RPCSEC_GSS_CTXPROBLEM" "the context of Kerberos has expired or is damaged",
     }
 }
 

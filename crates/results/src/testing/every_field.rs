@@ -3,8 +3,8 @@
 use super::{plan, smb_plan};
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{
-    ClockServicePlan, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, PosixPlan, RunPlan,
-    ScriptsPlan, SearchLoad, SearchPlan,
+    ClockServicePlan, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, NfsSecurity, PosixPlan,
+    RunPlan, ScriptsPlan, SearchLoad, SearchPlan,
 };
 use filermark_model::{Nanos, stop_if};
 
@@ -55,6 +55,9 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
         seconds: 10,
     }];
     let nfs = NfsPlan {
+        security: NfsSecurity::Krb5p,
+        username: "user".into(),
+        realm: "REALM".into(),
         gids: vec![1],
         block_size_max: Some(8192),
         commit: CommitPolicy::Deferred(Deferral {

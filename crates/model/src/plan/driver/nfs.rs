@@ -2,6 +2,7 @@
 
 mod counters;
 mod driver;
+mod security;
 
 use crate::benchmark::CommitPolicy;
 use crate::plan::Labels;
@@ -9,6 +10,7 @@ use crate::plan::network::{Connections, IpChoice, Transport};
 use crate::protocol::NfsVersion;
 pub use counters::NfsCounter;
 pub(super) use driver::{NFS2, NFS3};
+pub use security::NfsSecurity;
 use serde::{Deserialize, Serialize};
 
 /// Settings of the NFS driver.
@@ -24,6 +26,16 @@ pub struct NfsPlan {
     /// retransmission up to `rpc_timeout_ms` (UDP_TIMEOUT_MS).
     #[serde(default = "NfsPlan::udp_timeout_ms_default")]
     pub udp_timeout_ms: u32,
+    /// How calls carry the user and how they are protected (SECURITY). This and the next two are not
+    /// written where they are those of before: earlier records keep their fingerprint.
+    #[serde(default, skip_serializing_if = "NfsSecurity::is_sys")]
+    pub security: NfsSecurity,
+    /// Kerberos: the user (USERNAME); empty: the owner of the cache of tickets.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub username: String,
+    /// Kerberos: the realm (DOMAIN); empty: the system's default.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub realm: String,
     /// AUTH_SYS user id (SFS_NFS_USER_ID).
     pub uid: u32,
     /// AUTH_SYS group id (SFS_NFS_GROUP_ID).
@@ -143,9 +155,13 @@ impl NfsPlan {
         ("tls.own.certificate", "TLS_CERT"),
         ("tls.own.key", "TLS_KEY"),
         ("tls.server_name", "TLS_NAME"),
+        ("security", "SECURITY"),
     ];
     /// The fields that say where and as whom the work is done.
     const PLACES: &'static [&'static str] = &[
+        "security",
+        "username",
+        "realm",
         "uid",
         "gid",
         "gids",
@@ -167,6 +183,9 @@ impl Default for NfsPlan {
             version: NfsVersion::default(),
             transport: Transport::default(),
             udp_timeout_ms: Self::udp_timeout_ms_default(),
+            security: NfsSecurity::default(),
+            username: String::new(),
+            realm: String::new(),
             uid: 0,
             gid: 0,
             gids: Vec::new(),

@@ -6,12 +6,11 @@ use super::raw::Writer;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs4::*;
+use filermark_onc::rpc::AuthFlavor;
 
 const SECINFO: Subject = Subject::Op(Operation::Secinfo);
 const NO_NAME: Subject = Subject::Op(Operation::SecinfoNoName);
 const CONSUMED: &str = "RFC 8881 section 2.6.3.1.1.8";
-/// The flavor of the calls, AUTH_SYS (RFC 5531 section 8.2).
-const OURS: u32 = 1;
 
 checks! { CHECKS: Check =>
     "secinfo.flavors", SECINFO, "lists the flavor in use for a name" => flavors;
@@ -24,15 +23,21 @@ checks! { CHECKS: Check =>
 fn numbers(ok: SecinfoOk<'_>) -> Vec<u32> {
     ok.iter()
         .map(|flavor| match flavor {
-            Secinfo4::Gss(_) => 6,
+            Secinfo4::Gss(_) => AuthFlavor::RpcsecGss.to_u32(),
             Secinfo4::Flavor(number) => number,
         })
         .collect()
 }
 
 fn has_ours(b: &mut Bench<'_>, what: &str, flavors: &[u32]) -> Outcome {
-    let expected = format!("{what}: {OURS} (AUTH_SYS) in the list");
-    b.holds(flavors.contains(&OURS), &expected, format!("{flavors:?}"))
+    // As SECINFO has them: all ways of Kerberos are RPCSEC_GSS.
+    let ours = match b.plan.security.is_sys() {
+        true => AuthFlavor::Sys,
+        false => AuthFlavor::RpcsecGss,
+    };
+    let number = ours.to_u32();
+    let expected = format!("{what}: {number} ({ours}) in the list");
+    b.holds(flavors.contains(&number), &expected, format!("{flavors:?}"))
 }
 
 fn flavors(b: &mut Bench<'_>) -> Outcome {

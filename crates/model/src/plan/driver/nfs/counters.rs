@@ -126,6 +126,20 @@ counters! {
             "NFSv4.1: of these, flags that state was revoked or is to be reclaimed.",
         )
         .warns("times the status of SEQUENCE reported that state was revoked or is to be reclaimed");
+        NewContexts = c(
+            "new_contexts",
+            "Kerberos: contexts that were established again, because the server had lost them or their ticket had expired.",
+        )
+        .notes("contexts of Kerberos were established again: the server had lost them, or their ticket had expired");
+        ContextFailures = c(
+            "context_failures",
+            "Kerberos: attempts to establish a context again that failed; calls waited.",
+        )
+        .warns("attempts to establish a context of Kerberos again failed, and calls waited: the log of the client host says why");
+        WindowWaits = c(
+            "window_waits",
+            "Kerberos: times that a connection had calls to send and the sequence window of its context was full.",
+        );
         Callbacks = c("callbacks", "NFSv4.1: calls of the server; all were answered.");
         ShortReads = shared::SHORT_READS;
         ShortWrites = shared::SHORT_WRITES;

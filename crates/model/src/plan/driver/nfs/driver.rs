@@ -90,17 +90,20 @@ impl DriverSettings for NfsPlan {
             .as_ref()
             .map_or_else(String::new, |tls| format!(" with {}", tls.name()));
         let summary = format!(
-            "NFSv{} over {}{tls}, {}, {}, uid {} gid {}",
+            "NFSv{} over {}{tls}, {}, {}, {}",
             self.version.name(),
             self.transport.name(),
             self.connections.text(self.transport),
             self.transfers(),
-            self.uid,
-            self.gid
+            self.user_text()
         );
         DriverText {
             protocol: format!("NFSv{}", self.version.name()),
-            user: format!("user {}", self.uid),
+            user: match (self.security.is_sys(), self.username.as_str()) {
+                (true, _) => format!("user {}", self.uid),
+                (false, "") => "the owner of the tickets".to_owned(),
+                (false, name) => format!("user {name}"),
+            },
             ports: match self.version {
                 NfsVersion::V41 | NfsVersion::V42 => "the port of NFS (2049)".to_owned(),
                 _ => "the ports of NFS (2049), MOUNT and portmapper (111)".to_owned(),
@@ -131,6 +134,22 @@ impl DriverSettings for NfsPlan {
 }
 
 impl NfsPlan {
+    /// The user in text, with the security of calls where it is not AUTH_SYS.
+    fn user_text(&self) -> String {
+        if self.security.is_sys() {
+            return format!("uid {} gid {}", self.uid, self.gid);
+        }
+        let realm = match self.realm.as_str() {
+            "" => "of the default realm".to_owned(),
+            realm => format!("of the realm {realm}"),
+        };
+        let user = match self.username.as_str() {
+            "" => "whose tickets are in the cache".to_owned(),
+            name => format!("user {name} {realm}"),
+        };
+        format!("Kerberos ({}), {user}", self.security.name())
+    }
+
     /// The transfers in text: what version and transport carry is the most, whatever is asked.
     fn transfers(&self) -> String {
         let limit = self.version.transfer_bytes_max(self.transport);

@@ -2,15 +2,16 @@
 //! Kerberos takes, with handles that release themselves.
 #![allow(
     unsafe_code,
-    reason = "calls into a C library; tests/kerberos.rs runs all of them against a real KDC, the \
-              tests below those that need none"
+    reason = "calls into a C library; the tests of the drivers run all of them against a real KDC \
+              (smb/tests/kerberos.rs, filermark/tests/it/kerberos_nfs.rs), the tests below those that \
+              need none"
 )]
 
 mod calls;
 mod handles;
 
 use calls::{Buffer, Functions, Oid, OidSet};
-pub use handles::{Context, Credential, Name};
+pub use handles::{Context, ContextUse, Credential, Name};
 use std::fmt;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -33,11 +34,8 @@ const ERRORS: u32 = 0xFFFF_0000;
 /// Lines that are read of an explanation.
 const LINES_MAX: usize = 4;
 
-/// What a KDC says of a user whom it does not let in (RFC 4120 7.5.9): NAME_EXP,
-/// C_PRINCIPAL_UNKNOWN, POLICY, CLIENT_REVOKED, KEY_EXPIRED, PREAUTH_FAILED, and
-/// AP_ERR_BAD_INTEGRITY where its answer cannot be read with the password.
-const REFUSALS: [u32; 7] = [1, 6, 12, 18, 23, 24, 31];
-/// Where the library's codes for them begin: ERROR_TABLE_BASE_krb5, -1765328384.
+/// Where the library's codes of Kerberos begin: ERROR_TABLE_BASE_krb5, -1765328384. Up to 127 they are
+/// those of messages (RFC 4120 7.5.9), above that MIT's own (krb5.h).
 const CODES: u32 = 0x96C7_3A00;
 
 /// Why a call failed, in the library's words.
@@ -46,6 +44,27 @@ pub struct Failure {
     text: String,
     /// The mechanism's status.
     minor: u32,
+}
+
+/// What a failure means for a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The KDC does not let the user in: unknown, expired, revoked, a wrong password.
+    UserRefused,
+    /// There are no tickets: no cache, no key table, or nothing for this user in them.
+    NoTicket,
+    /// The ticket has expired.
+    Expired,
+    /// The KDC does not know the service.
+    UnknownService,
+    /// krb5.conf has no KDC of the realm, or the realm does not exist.
+    UnknownRealm,
+    /// No KDC answers.
+    NoKdc,
+    /// The clocks of the hosts differ.
+    ClockSkew,
+    /// Something else; the words of the library are all that is known.
+    Other,
 }
 
 impl Failure {
@@ -57,9 +76,31 @@ impl Failure {
         }
     }
 
+    /// What it means.
+    pub const fn cause(&self) -> Cause {
+        match self.minor.wrapping_sub(CODES) {
+            // NAME_EXP, C_PRINCIPAL_UNKNOWN, POLICY, CLIENT_REVOKED, KEY_EXPIRED, PREAUTH_FAILED,
+            // and AP_ERR_BAD_INTEGRITY where the answer cannot be read with the password.
+            1 | 6 | 12 | 18 | 23 | 24 | 31 => Cause::UserRefused,
+            // CC_NOTFOUND, FCC_NOFILE, KT_NOTFOUND.
+            141 | 195 | 181 => Cause::NoTicket,
+            // AP_ERR_TKT_EXPIRED.
+            32 => Cause::Expired,
+            // S_PRINCIPAL_UNKNOWN.
+            7 => Cause::UnknownService,
+            // REALM_UNKNOWN, KDC_ERR_WRONG_REALM, NO_TKT_IN_RLM.
+            154 | 68 | 185 => Cause::UnknownRealm,
+            // KDC_UNREACH.
+            156 => Cause::NoKdc,
+            // AP_ERR_SKEW, KDCREP_SKEW.
+            37 | 148 => Cause::ClockSkew,
+            _ => Cause::Other,
+        }
+    }
+
     /// Whether the KDC has refused the user.
     pub fn is_refusal(&self) -> bool {
-        REFUSALS.contains(&self.minor.wrapping_sub(CODES))
+        self.cause() == Cause::UserRefused
     }
 }
 
@@ -77,19 +118,25 @@ impl Library {
     /// Opens it.
     ///
     /// # Errors
-    /// It is not there; what to install.
-    pub fn open() -> Result<Self, String> {
-        static OPENED: OnceLock<Result<Functions, String>> = OnceLock::new();
-        let opened = OPENED.get_or_init(|| open(&NAMES, cfg!(target_feature = "crt-static")));
-        opened.as_ref().map(Self).map_err(String::clone)
+    /// It is not there; what to do.
+    pub fn open() -> Result<Self, NoLibrary> {
+        static OPENED: OnceLock<Result<Functions, NoLibrary>> = OnceLock::new();
+        let opened = OPENED.get_or_init(|| open(&NAMES, Program::THIS));
+        opened.as_ref().map(Self).map_err(NoLibrary::clone)
     }
 
     /// A user by the principal's name.
+    ///
+    /// # Errors
+    /// The library does not take the name.
     pub fn user(self, principal: &str) -> Result<Name, Failure> {
         self.name(principal, &USER)
     }
 
     /// A service: `cifs@host`.
+    ///
+    /// # Errors
+    /// The library does not take the name.
     pub fn service(self, service: &str) -> Result<Name, Failure> {
         self.name(service, &SERVICE)
     }
@@ -103,6 +150,9 @@ impl Library {
     }
 
     /// The tickets of the caller's cache: those of a user, or of the cache's owner.
+    ///
+    /// # Errors
+    /// There are none, in the library's words.
     pub fn credential(self, user: Option<&Name>) -> Result<Credential, Failure> {
         let mut credential = Credential(null_mut(), self);
         let mut kerberos = Oid::of(&KERBEROS);
@@ -119,6 +169,9 @@ impl Library {
     }
 
     /// Tickets that the KDC gives for a password.
+    ///
+    /// # Errors
+    /// No KDC, or it refuses.
     pub fn credential_with_password(
         self,
         user: &Name,
@@ -146,8 +199,8 @@ impl Library {
     }
 
     /// A context that has not begun.
-    pub const fn context(self) -> Context {
-        Context(null_mut(), self)
+    pub const fn context(self, use_as: ContextUse) -> Context {
+        Context(null_mut(), self, use_as)
     }
 
     /// Makes a call and says why it failed.
@@ -197,16 +250,54 @@ impl Library {
     }
 }
 
-/// Opens the first of these libraries that is there. A static program opens none: the library
-/// would bring a second C library with it.
-fn open(names: &[&str], is_static: bool) -> Result<Functions, String> {
-    if is_static {
-        return Err(
-            "this is the static program of Filermark, which cannot open the system's GSS-API \
-             library: for Kerberos use the .deb, the .rpm or a build from source; NTLM with a \
-             password works here"
-                .into(),
-        );
+/// How the program was built, as far as it matters for libraries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    Dynamic,
+    /// It has its C library inside: the system's library would bring a second one.
+    Static,
+    /// Of a system that MIT's library is not part of.
+    Windows,
+}
+
+impl Program {
+    const THIS: Self = if cfg!(windows) {
+        Self::Windows
+    } else if cfg!(target_feature = "crt-static") {
+        Self::Static
+    } else {
+        Self::Dynamic
+    };
+}
+
+/// Why there is no library. Its text says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoLibrary {
+    /// This is the static program.
+    #[error(
+        "this is the static program of Filermark, which cannot open the system's GSS-API library: for \
+         Kerberos use the .deb, the .rpm or a build from source"
+    )]
+    Static,
+    /// This is a program for Windows.
+    #[error(
+        "Filermark has no Kerberos on Windows: measure with Kerberos from a client host with Linux or macOS"
+    )]
+    Windows,
+    /// It cannot be opened, in the system's words.
+    #[error(
+        "Kerberos needs the system's GSS-API library, which cannot be opened ({0}); install \
+         libgssapi-krb5-2 (Debian, Ubuntu) or krb5-libs (Fedora, RHEL)"
+    )]
+    NotFound(String),
+}
+
+/// Opens the first of these libraries that is there.
+fn open(names: &[&str], program: Program) -> Result<Functions, NoLibrary> {
+    match program {
+        Program::Static => return Err(NoLibrary::Static),
+        Program::Windows => return Err(NoLibrary::Windows),
+        Program::Dynamic => {}
     }
     let mut reasons = Vec::new();
     for name in names {
@@ -219,22 +310,25 @@ fn open(names: &[&str], is_static: bool) -> Result<Functions, String> {
             }),
         }
     }
-    Err(format!(
-        "Kerberos needs the system's GSS-API library, which cannot be opened ({}); install \
-         libgssapi-krb5-2 (Debian, Ubuntu) or krb5-libs (Fedora, RHEL)",
-        reasons.join("; ")
-    ))
+    Err(NoLibrary::NotFound(reasons.join("; ")))
 }
 
-/// A buffer that the library fills, and that is given back to it.
-struct Filled(Buffer, Library);
+/// Bytes that the library has returned. They go back to it when this is dropped.
+pub struct Filled(Buffer, Library);
+
+impl fmt::Debug for Filled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({} bytes)", self.bytes().len())
+    }
+}
 
 impl Filled {
     const fn new(library: Library) -> Self {
         Self(Buffer::EMPTY, library)
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// What it contains.
+    pub fn bytes(&self) -> &[u8] {
         // SAFETY: the library filled it, or it is empty; it lives as long as this.
         unsafe { self.0.bytes() }
     }
@@ -253,7 +347,8 @@ mod tests {
 
     #[test]
     fn a_missing_library_is_an_error_with_the_package_to_install() {
-        let message = open(&["libno-such-thing.so.9"], false).expect_err("missing");
+        let missing = open(&["libno-such-thing.so.9"], Program::Dynamic).expect_err("missing");
+        let message = missing.to_string();
         // Windows' reason does not name the file.
         let is_named = message.contains("libno-such-thing.so.9");
         assert!(is_named || cfg!(windows), "{message}");
@@ -262,8 +357,16 @@ mod tests {
 
     #[test]
     fn the_static_program_names_what_to_use_instead() {
-        let message = open(&NAMES, true).expect_err("static");
-        assert!(message.contains("use the .deb, the .rpm"), "{message}");
+        let message = open(&NAMES, Program::Static).expect_err("static");
+        assert!(message.to_string().contains("use the .deb, the .rpm"));
+    }
+
+    #[test]
+    fn on_windows_no_packages_of_linux_are_named() {
+        let message = open(&NAMES, Program::Windows).expect_err("windows");
+        let message = message.to_string();
+        assert!(message.contains("no Kerberos on Windows"), "{message}");
+        assert!(!message.contains("libgssapi") && !message.contains(".deb"));
     }
 
     #[test]
@@ -291,6 +394,25 @@ mod tests {
         assert!(!Failure::new("Preauthentication failed").is_refusal());
     }
 
+    #[test]
+    fn causes_follow_from_the_codes() {
+        let cause = |code: i32| {
+            let minor = code as u32;
+            let text = String::new();
+            Failure { text, minor }.cause()
+        };
+        // The numbers are those of MIT's krb5.h.
+        assert_eq!(cause(-1765328377), Cause::UnknownService);
+        assert_eq!(cause(-1765328352), Cause::Expired);
+        assert_eq!(cause(-1765328347), Cause::ClockSkew);
+        assert_eq!(cause(-1765328228), Cause::NoKdc);
+        assert_eq!(cause(-1765328230), Cause::UnknownRealm);
+        assert_eq!(cause(-1765328189), Cause::NoTicket);
+        assert_eq!(cause(-1765328203), Cause::NoTicket);
+        assert_eq!(cause(-1765328360), Cause::UserRefused);
+        assert_eq!(cause(0), Cause::Other);
+    }
+
     /// Runs where the library is; elsewhere there is nothing to try.
     #[test]
     fn names_and_failures_come_and_go() {
@@ -300,8 +422,9 @@ mod tests {
         let user = library.user("unknown@NOWHERE.EXAMPLE").expect("a name");
         let failed = library.credential(Some(&user)).expect_err("no ticket");
         assert!(!failed.to_string().is_empty());
-        let mut context = library.context();
+        let mut context = library.context(ContextUse::Rpc);
         assert!(context.session_key().is_err() && context.sign(b"x").is_err());
         assert!(context.verify(b"x", b"y").is_err());
+        assert!(context.wrap(b"x").is_err() && context.unwrap(b"y").is_err());
     }
 }

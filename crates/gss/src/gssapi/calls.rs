@@ -173,6 +173,14 @@ functions! {
         minor: *mut u32, context: Handle, data: *const Buffer, mic: *const Buffer,
         quality: *mut u32
     );
+    b"gss_wrap\0" wrap(
+        minor: *mut u32, context: Handle, confidential: i32, quality: u32, data: *const Buffer,
+        is_confidential: *mut i32, wrapped: *mut Buffer
+    );
+    b"gss_unwrap\0" unwrap(
+        minor: *mut u32, context: Handle, wrapped: *const Buffer, data: *mut Buffer,
+        is_confidential: *mut i32, quality: *mut u32
+    );
     b"gss_display_status\0" display_status(
         minor: *mut u32, status: u32, kind: i32, mechanism: *const Oid, more: *mut u32,
         words: *mut Buffer

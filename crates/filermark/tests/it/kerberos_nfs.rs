@@ -1,0 +1,369 @@
+//! NFS with Kerberos (RPCSEC_GSS, RFC 2203) against nfs-ganesha and MIT's KDC: figures, what goes over the
+//! wire, contexts that the server loses, and messages.
+
+use crate::load_guard::beside_others;
+use crate::sweep::{Ended, Sweep};
+use filermark_model::plan::NfsPlan;
+use filermark_testbed::{
+    Capture, Direction, Fsal, Ganesha, Kdc, KerberosExport, NfsProxy, ProxiedMessage, ProxyAction,
+    Samba, Sandbox, ServerOptions, available,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+const NFS4: ServerOptions = ServerOptions {
+    nfs4: true,
+    udp: false,
+    read_only: false,
+    root_squash: false,
+    space_mib: None,
+};
+
+const VERSIONS: [&str; 2] = ["3", "4.1"];
+/// The values of SECURITY, and the numbers of their services (RFC 2203 section 5).
+const WAYS: [(&str, &str); 3] = [("krb5", "1"), ("krb5i", "2"), ("krb5p", "3")];
+
+/// A realm, a server in it, and a user's tickets.
+struct Rig {
+    sandbox: Arc<Sandbox>,
+    kdc: Kdc,
+    ganesha: Ganesha,
+    cache: String,
+}
+
+impl Rig {
+    /// `None`: the test is skipped.
+    fn start(accepts: KerberosExport) -> Option<Rig> {
+        let sandbox = available(Sandbox::new())?;
+        let kdc = available(Kdc::start_in(&sandbox))?;
+        let ganesha = Ganesha::start_kerberos(&kdc, Fsal::Vfs, NFS4, accepts);
+        let ganesha = available(ganesha)?;
+        // The server does not know the user, who is nobody there.
+        let files = ganesha.files().expect("files of its own");
+        open_to_all(&files);
+        let cache = kdc.log_in(Samba::USER, Samba::PASSWORD).expect("a ticket");
+        Some(Rig {
+            sandbox,
+            kdc,
+            ganesha,
+            cache,
+        })
+    }
+
+    /// A short run over a version of NFS, with the tickets of the cache.
+    fn sweep(&self, version: &str, security: &str) -> Sweep {
+        let (name, value) = self.kdc.environment();
+        let mut export = self.ganesha.export().clone();
+        if version != "3" {
+            export.path = export.path_v4.clone().expect("it serves version 4");
+        }
+        let sweep = Sweep::inside(&self.sandbox, &export);
+        let sweep = match version {
+            "3" => sweep,
+            _ => sweep.unset("MOUNT_PORT"),
+        };
+        sweep
+            .set("MNT_POINTS", format!("{}:{}", Kdc::NFS_HOST, export.path))
+            .set("NFS_VERSION", version)
+            .set("SECURITY", security)
+            .set("LOAD", 50)
+            .set("PROCS", 4)
+            .set("WARMUP_TIME", 1)
+            .set("RUNTIME", 3)
+            .set("VERIFY", "on")
+            .env(name, value)
+            .env("KRB5CCNAME", &self.cache)
+    }
+
+    /// The same through a proxy in front of the NFS program.
+    fn through(
+        &self,
+        version: &str,
+        security: &str,
+        script: impl FnMut(&ProxiedMessage<'_>) -> Vec<ProxyAction> + Send + 'static,
+    ) -> (Sweep, NfsProxy) {
+        let server = self.ganesha.export().nfs();
+        let proxy = self.sandbox.run(move || NfsProxy::start(server, script));
+        let proxy = proxy.expect("a proxy");
+        let sweep = self.sweep(version, security);
+        (sweep.set("NFS_PORT", proxy.address().port()), proxy)
+    }
+}
+
+fn open_to_all(dir: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(dir, mode).expect("chmod");
+}
+
+/// Asserts that a run is complete and without errors, whatever its rate.
+#[track_caller]
+fn assert_sound(ended: &Ended) {
+    assert!(ended.is_complete(), "{}", ended.stderr);
+    for point in &ended.record().points {
+        let stats = point.measured().expect("measured");
+        assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
+        for name in [
+            "bad_replies",
+            "stale_replies",
+            "verify_errors",
+            "context_failures",
+        ] {
+            let count = stats.counters.get(name).copied().unwrap_or(0);
+            assert_eq!(count, 0, "{name}: {:?}", stats.counters);
+        }
+    }
+}
+
+/// The settings of the driver, as the record has them.
+fn nfs_plan(ended: &Ended) -> NfsPlan {
+    let record = ended.record();
+    NfsPlan::of(&record.run.plan.driver).expect("NFS").clone()
+}
+
+fn words(message: &[u8]) -> Vec<u32> {
+    let words = message.chunks_exact(4).take(12);
+    words
+        .map(|word| u32::from_be_bytes(word.try_into().expect("four bytes")))
+        .collect()
+}
+
+/// Whether a message is a call of the program inside of a context: flavor 6, version 1, RPCSEC_GSS_DATA.
+fn is_data_call(received: &ProxiedMessage<'_>) -> bool {
+    let words = words(received.message);
+    received.way == Direction::ToServer
+        && words.get(1) == Some(&0)
+        && words.get(6) == Some(&6)
+        && words.get(9) == Some(&0)
+}
+
+/// MSG_DENIED with AUTH_ERROR and this `auth_stat`.
+fn denial(call: &[u8], stat: u32) -> Vec<u8> {
+    let xid = words(call)[0];
+    [xid, 1, 1, 1, stat]
+        .iter()
+        .flat_map(|word| word.to_be_bytes())
+        .collect()
+}
+
+#[test]
+fn both_versions_are_measured_in_all_three_ways() {
+    let _turn = beside_others();
+    let Some(rig) = Rig::start(KerberosExport::AllWays) else {
+        return;
+    };
+    let ports = [rig.ganesha.export().nfs_port];
+    let capture = Capture::start(&rig.sandbox, rig.ganesha.interface(), &ports);
+    let Some(capture) = available(capture) else {
+        return;
+    };
+    for version in VERSIONS {
+        for (security, _) in WAYS {
+            let ended = rig.sweep(version, security).into_rc().run();
+            assert_sound(&ended);
+            assert_eq!(nfs_plan(&ended).security.name(), security);
+        }
+    }
+    assert_eq!(
+        std::fs::read_dir(rig.ganesha.files().expect("files"))
+            .expect("list")
+            .count(),
+        0
+    );
+    let pcap = capture.stop().expect("a capture");
+    let count = |filter: &str| {
+        let lines = pcap.tshark(&["-Y", filter, "-T", "fields", "-e", "frame.number"]);
+        lines.expect("tshark").lines().count()
+    };
+    assert_eq!(count("_ws.malformed"), 0);
+    for (security, service) in WAYS {
+        let of = |procedure: u32| {
+            count(&format!(
+                "rpc.msgtyp == 0 && rpc.authgss.procedure == {procedure} && rpc.authgss.service == {service}"
+            ))
+        };
+        // Every context that was begun was ended.
+        let (begun, ended) = (of(1), of(3));
+        assert!(
+            begun > 0 && begun == ended,
+            "{security}: {begun} begun, {ended} ended"
+        );
+        assert!(of(0) > 100, "{security}");
+    }
+    // NFS is never called without protection.
+    assert_eq!(
+        count("rpc.msgtyp == 0 && rpc.program == 100003 && rpc.auth.flavor == 1"),
+        0
+    );
+}
+
+/// The tickets are in the memory of each process, from a key table: what is established again is so with
+/// new tickets.
+#[test]
+fn contexts_that_the_server_loses_are_replaced_with_new_tickets() {
+    let _turn = beside_others();
+    let Some(rig) = Rig::start(KerberosExport::AllWays) else {
+        return;
+    };
+    for (version, security, stat) in [("3", "krb5i", 13), ("4.1", "krb5p", 14)] {
+        let mut calls = 0;
+        let (sweep, _proxy) = rig.through(version, security, move |received| {
+            calls += u32::from(is_data_call(received));
+            // Not each time the same call of a connection.
+            match is_data_call(received) && calls % 97 == 0 {
+                true => vec![ProxyAction::Back(denial(received.message, stat))],
+                false => vec![ProxyAction::Send(received.message.to_vec())],
+            }
+        });
+        let ended = sweep
+            .set("USERNAME", Samba::USER)
+            .set("DOMAIN", Kdc::REALM)
+            .env("KRB5CCNAME", "MEMORY:filermark")
+            .env("KRB5_CLIENT_KTNAME", rig.kdc.user_keytab(Samba::USER))
+            .run();
+        assert_sound(&ended);
+        assert!(ended.counter("new_contexts") > 0, "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn replies_whose_signature_is_wrong_are_not_believed() {
+    let _turn = beside_others();
+    let Some(rig) = Rig::start(KerberosExport::AllWays) else {
+        return;
+    };
+    let mut replies = 0;
+    let (sweep, _proxy) = rig.through("3", "krb5", move |received| {
+        let mut message = received.message.to_vec();
+        let words = words(&message);
+        let is_reply = received.way == Direction::ToClient && words.get(3) == Some(&6);
+        replies += u32::from(is_reply);
+        // The last bytes of the verifier, which begins with flavor and length.
+        let end = 20 + words.get(4).copied().unwrap_or_default() as usize;
+        if is_reply
+            && replies % 200 == 0
+            && let Some(byte) = message.get_mut(end - 1)
+        {
+            *byte ^= 1;
+        }
+        vec![ProxyAction::Send(message)]
+    });
+    let ended = sweep.run();
+    assert!(ended.is_complete() || ended.code == 1, "{}", ended.stderr);
+    assert!(ended.counter("bad_replies") > 0, "{}", ended.stderr);
+}
+
+/// What a run says that cannot begin.
+#[track_caller]
+fn sentence(sweep: &Sweep) -> String {
+    let ended = sweep.run();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    ended.sentences().join("\n")
+}
+
+#[test]
+fn what_is_missing_is_said_with_what_to_do() {
+    let _turn = beside_others();
+    let Some(rig) = Rig::start(KerberosExport::PrivacyOnly) else {
+        return;
+    };
+    let nowhere = "FILE:/nonexistent/cache";
+    let broken = rig.sandbox.dir().join("broken-krb5.conf");
+    let (name, value) = rig.kdc.environment();
+    let text = std::fs::read_to_string(value).expect("krb5.conf");
+    // Port 9 of the sandbox has no listener.
+    std::fs::write(&broken, text.replace("127.0.0.1:10088", "127.0.0.1:9")).expect("written");
+    let keytab = rig.kdc.user_keytab(Samba::USER);
+    let from_keytab = |sweep: Sweep| {
+        sweep
+            .set("USERNAME", Samba::USER)
+            .env("KRB5CCNAME", "MEMORY:filermark")
+            .env("KRB5_CLIENT_KTNAME", &keytab)
+    };
+    for version in VERSIONS {
+        let privately = || rig.sweep(version, "krb5p");
+        let path = nfs_path(&rig, version);
+        let cases = [
+            (
+                privately().env("KRB5CCNAME", nowhere),
+                "no ticket for the caller",
+                "kinit",
+            ),
+            (
+                privately()
+                    .set("USERNAME", "nobody")
+                    .set("DOMAIN", Kdc::REALM),
+                "no ticket for nobody@TESTBED.EXAMPLE",
+                "USERNAME and DOMAIN",
+            ),
+            (
+                from_keytab(privately()).set("DOMAIN", "OTHER.EXAMPLE"),
+                "no ticket for alice@OTHER.EXAMPLE",
+                "DOMAIN (the realm)",
+            ),
+            (
+                privately().set("MNT_POINTS", format!("127.0.0.1:{path}")),
+                "nfs/127.0.0.1",
+                "tickets are issued for names",
+            ),
+            (
+                from_keytab(privately()).env(name, &broken),
+                "Cannot contact any KDC",
+                "check that the KDC runs",
+            ),
+            (rig.sweep(version, "sys"), REFUSALS, "sec=sys"),
+            (
+                rig.sweep(version, "krb5"),
+                REFUSALS,
+                "sec=krb5, or set SECURITY",
+            ),
+        ];
+        for (sweep, what, advice) in cases {
+            let said = sentence(&sweep);
+            let is_said = match what {
+                REFUSALS => said.contains("accepts only krb5p") || said.contains("WRONGSEC"),
+                what => said.contains(what),
+            };
+            assert!(is_said && said.contains(advice), "{version} {what}: {said}");
+        }
+    }
+}
+
+/// Either refusal of a flavor: that of version 3 or that of version 4.
+const REFUSALS: &str = "refusals";
+
+fn nfs_path(rig: &Rig, version: &str) -> String {
+    let export = rig.ganesha.export();
+    match version {
+        "3" => export.path.clone(),
+        _ => export.path_v4.clone().expect("it serves version 4"),
+    }
+}
+
+/// A server without Kerberos, which is asked for it.
+#[test]
+fn a_server_without_kerberos_is_refused() {
+    let _turn = beside_others();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(kdc) = available(Kdc::start_in(&sandbox)) else {
+        return;
+    };
+    let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, NFS4)) else {
+        return;
+    };
+    let cache = kdc.log_in(Samba::USER, Samba::PASSWORD).expect("a ticket");
+    let rig = Rig {
+        sandbox,
+        kdc,
+        ganesha,
+        cache,
+    };
+    let said = sentence(&rig.sweep("3", "krb5"));
+    assert!(said.contains("the export accepts only AUTH_SYS"), "{said}");
+    assert!(said.contains("set SECURITY"), "{said}");
+    let said = sentence(&rig.sweep("4.1", "krb5"));
+    assert!(said.contains("refuses RPCSEC_GSS"), "{said}");
+    assert!(said.contains("SECURITY=sys"), "{said}");
+}

@@ -1,0 +1,406 @@
+//! The contexts of RPCSEC_GSS of a shard (RFC 2203). A context belongs to a user and a server and is
+//! used over several connections: as many as may each have two calls in its sequence window. It is
+//! established before the load begins, and again, on a thread of its own, when the server has lost it or
+//! its ticket has expired; calls wait for that.
+
+use crate::client::{ClientError, RpcClient, RpcOptions, nfs_program};
+use crate::security::{GssContext, lost_context};
+use crate::target::{Service, explain, nfs_options};
+use filermark_engine::driver::DriverError;
+use filermark_model::Nanos;
+use filermark_model::plan::{MountPoint, NfsPlan};
+use filermark_onc::rpc::{AuthBody, peek_xid};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::time::Duration;
+
+/// Calls of one connection for which a context has space, when all are used alike.
+const CALLS_PER_CONN: u32 = 2;
+/// How often in a row a context may be lost before calls end.
+const LOSSES_MAX: u32 = 8;
+/// The pause after a context that could not be established.
+const RETRY_AFTER: Nanos = Nanos::from_secs(1);
+/// The longest wait for an answer when contexts are ended.
+const END_LIMIT: Duration = Duration::from_secs(1);
+/// Bytes of a message that show its xid and its kind, and no more.
+const FRONT_BYTES: usize = 8;
+
+/// The peer of a connection.
+pub(crate) type GssPeer = (SocketAddr, MountPoint);
+
+/// The contexts of a shard, and the calls under way in them.
+#[derive(Debug)]
+pub(crate) struct Contexts {
+    places: Vec<Place>,
+    /// The place of each connection.
+    of_conn: Vec<usize>,
+    /// The calls under way, by connection and xid.
+    sent: HashMap<(u32, u32), Sent>,
+    /// Connections whose calls wait for a window or a context.
+    waiting: Vec<u32>,
+    /// The last reply without its protection.
+    plain: Vec<u8>,
+    /// A timer of the shard looks for contexts that are established.
+    pub(crate) has_timer: bool,
+}
+
+/// Where a context is, or one is to be.
+#[derive(Debug)]
+struct Place {
+    address: SocketAddr,
+    plan: NfsPlan,
+    options: RpcOptions,
+    current: Option<Box<GssContext>>,
+    /// The one before, for replies that are still to come.
+    earlier: Option<Box<GssContext>>,
+    /// Counts contexts; the number of the current one.
+    number: u32,
+    /// Contexts lost since the last reply.
+    losses: u32,
+    renewal: Renewal,
+}
+
+/// How far the next context is.
+#[derive(Debug)]
+enum Renewal {
+    /// None is needed.
+    NotNeeded,
+    /// One is established then.
+    At(Nanos),
+    /// A thread establishes it.
+    UnderWay(Receiver<Result<Box<GssContext>, ClientError>>),
+}
+
+/// A call under way.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// The number of its context.
+    context: u32,
+    /// Its sequence number.
+    number: u32,
+}
+
+/// Why calls of a connection wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// They do not.
+    Free,
+    /// The window is full.
+    WindowIsFull,
+    /// There is no context.
+    NoContext,
+}
+
+/// A reply without its protection.
+#[derive(Debug)]
+pub(crate) enum Opened<'r> {
+    /// The reply. One that is not protected as it must be has nothing but its xid.
+    Reply(&'r [u8]),
+    /// The server has not executed the call, because it does not know the context: the call is to be sent
+    /// again. The text says why.
+    Lost(&'static str),
+}
+
+/// What has become of contexts that were established again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Renewed {
+    pub(crate) established: u64,
+    pub(crate) failed: u64,
+}
+
+impl Contexts {
+    /// Establishes the contexts for connections to these peers. `None`: the plan has no Kerberos.
+    ///
+    /// # Errors
+    /// A context could not be established: why, and what to do.
+    pub(crate) fn establish(
+        plan: &NfsPlan,
+        peers: &[GssPeer],
+    ) -> Result<Option<Self>, DriverError> {
+        if plan.security.is_sys() {
+            return Ok(None);
+        }
+        let mut contexts = Self {
+            places: Vec::new(),
+            of_conn: Vec::with_capacity(peers.len()),
+            sent: HashMap::new(),
+            waiting: Vec::new(),
+            plain: Vec::new(),
+            has_timer: false,
+        };
+        // The last place of each server, and how many connections it takes.
+        let mut open: HashMap<SocketAddr, (usize, u32)> = HashMap::new();
+        for (address, mount) in peers {
+            let place = match open.get_mut(address) {
+                Some((place, left)) if *left > 0 => {
+                    *left -= 1;
+                    *place
+                }
+                _ => {
+                    let place = Place::establish(plan, *address, mount)?;
+                    let conns = (place.window() / CALLS_PER_CONN).max(1);
+                    contexts.places.push(place);
+                    let number = contexts.places.len() - 1;
+                    open.insert(*address, (number, conns - 1));
+                    number
+                }
+            };
+            contexts.of_conn.push(place);
+        }
+        Ok(Some(contexts))
+    }
+
+    fn place(&mut self, conn: u32) -> &mut Place {
+        let place = self.of_conn[conn as usize];
+        &mut self.places[place]
+    }
+
+    /// Whether another call of a connection can be protected now. A connection whose calls cannot is
+    /// noted.
+    pub(crate) fn space(&mut self, conn: u32) -> Space {
+        let space = self.place(conn).space();
+        if space != Space::Free && !self.waiting.contains(&conn) {
+            self.waiting.push(conn);
+        }
+        space
+    }
+
+    /// Takes the connections that waited and that have space now.
+    pub(crate) fn take_free(&mut self, mut each: impl FnMut(u32)) {
+        let (of_conn, places) = (&self.of_conn, &self.places);
+        self.waiting.retain(|conn| {
+            let is_free = places[of_conn[*conn as usize]].space() == Space::Free;
+            if is_free {
+                each(*conn);
+            }
+            !is_free
+        });
+    }
+
+    /// Protects the call that is a record from `start` to the end of `out`; `false`: it cannot be
+    /// protected, `out` ends at `start`, and another context is needed.
+    pub(crate) fn protect(
+        &mut self,
+        conn: u32,
+        out: &mut Vec<u8>,
+        start: usize,
+        now: Nanos,
+    ) -> bool {
+        // Behind the record mark.
+        let xid = out.get(start + 4..).and_then(peek_xid).unwrap_or_default();
+        let place = self.place(conn);
+        let context = place.number;
+        let protected = place.current.as_mut().map(|c| c.protect(out, start));
+        match protected {
+            Some(Ok(number)) => {
+                let before = self.sent.insert((conn, xid), Sent { context, number });
+                if let Some(before) = before {
+                    self.place(conn).release(before);
+                }
+                true
+            }
+            Some(Err(error)) => {
+                tracing::debug!(target: "filermark_nfs::rpc", conn, %error, "context lost");
+                out.truncate(start);
+                self.place(conn).lose(context, now);
+                false
+            }
+            None => {
+                out.truncate(start);
+                false
+            }
+        }
+    }
+
+    /// Takes the protection from a reply.
+    pub(crate) fn open<'r>(&'r mut self, conn: u32, record: &'r [u8], now: Nanos) -> Opened<'r> {
+        let front = record.get(..FRONT_BYTES).unwrap_or(record);
+        let xid = peek_xid(record).unwrap_or_default();
+        let Some(sent) = self.sent.remove(&(conn, xid)) else {
+            return Opened::Reply(front);
+        };
+        let place = &mut self.places[self.of_conn[conn as usize]];
+        place.release(sent);
+        if let Some(stat) = lost_context(record) {
+            return match place.lose(sent.context, now) {
+                true => Opened::Lost(stat.name()),
+                false => Opened::Reply(record),
+            };
+        }
+        let Some(context) = place.context(sent.context) else {
+            return Opened::Lost("the context of the call is over");
+        };
+        match context.open(sent.number, record, &mut self.plain) {
+            Ok(plain) => {
+                place.losses = 0;
+                Opened::Reply(plain)
+            }
+            Err(error) => {
+                tracing::debug!(target: "filermark_nfs::rpc", conn, %error, "bad reply");
+                Opened::Reply(front)
+            }
+        }
+    }
+
+    /// A connection has ended: its calls get no replies.
+    pub(crate) fn closed(&mut self, conn: u32) {
+        let place = &mut self.places[self.of_conn[conn as usize]];
+        self.sent.retain(|(of, _), sent| {
+            if *of == conn {
+                place.release(*sent);
+            }
+            *of != conn
+        });
+    }
+
+    /// Whether a context is being established, or is to be.
+    pub(crate) fn is_renewing(&self) -> bool {
+        let is_needed = |place: &Place| !matches!(place.renewal, Renewal::NotNeeded);
+        self.places.iter().any(is_needed)
+    }
+
+    /// Begins to establish contexts that are due, and takes those that are established.
+    pub(crate) fn renew(&mut self, now: Nanos) -> Renewed {
+        let mut renewed = Renewed::default();
+        for place in &mut self.places {
+            place.renew(now, &mut renewed);
+        }
+        renewed
+    }
+
+    /// Ends all contexts on the servers (RPCSEC_GSS_DESTROY). Blocks for a moment.
+    pub(crate) fn end(&mut self) {
+        let mut servers: HashMap<SocketAddr, RpcClient> = HashMap::new();
+        for place in &mut self.places {
+            let Some(mut context) = place.current.take() else {
+                continue;
+            };
+            let rpc = servers.entry(place.address).or_insert_with(|| {
+                let options = RpcOptions {
+                    kerberos: None,
+                    connect_timeout: END_LIMIT,
+                    reply_timeout: END_LIMIT,
+                    ..place.options.clone()
+                };
+                client(&place.plan, place.address, options)
+            });
+            if !rpc.destroy(&mut context) {
+                return;
+            }
+        }
+    }
+}
+
+impl Place {
+    fn establish(
+        plan: &NfsPlan,
+        address: SocketAddr,
+        mount: &MountPoint,
+    ) -> Result<Self, DriverError> {
+        let options = RpcOptions {
+            retries: 0,
+            ..nfs_options(plan, &mount.host)
+        };
+        let context = client(plan, address, options.clone()).new_context();
+        let context = context.map_err(|error| {
+            let step = "establish a context of Kerberos";
+            explain(&mount.host, step, Service::Nfs, address, &error)
+        })?;
+        Ok(Self {
+            address,
+            plan: plan.clone(),
+            options,
+            current: Some(context),
+            earlier: None,
+            number: 1,
+            losses: 0,
+            renewal: Renewal::NotNeeded,
+        })
+    }
+
+    fn window(&self) -> u32 {
+        self.current.as_ref().map_or(1, |c| c.window.size())
+    }
+
+    fn space(&self) -> Space {
+        match &self.current {
+            None => Space::NoContext,
+            Some(context) if context.window.is_full() => Space::WindowIsFull,
+            Some(_) => Space::Free,
+        }
+    }
+
+    /// The context of this number, if it is still known.
+    fn context(&mut self, number: u32) -> Option<&mut GssContext> {
+        match self.number.wrapping_sub(number) {
+            0 if self.current.is_some() => self.current.as_deref_mut(),
+            // It is the last one, and the next one is not there yet.
+            0 => self.earlier.as_deref_mut(),
+            1 if self.current.is_some() => self.earlier.as_deref_mut(),
+            _ => None,
+        }
+    }
+
+    fn release(&mut self, sent: Sent) {
+        if let Some(context) = self.context(sent.context) {
+            context.window.release(sent.number);
+        }
+    }
+
+    /// The context of this number cannot be used any more; returns whether calls are to be sent again in
+    /// another one.
+    fn lose(&mut self, number: u32, now: Nanos) -> bool {
+        if number == self.number && self.current.is_some() {
+            self.earlier = self.current.take();
+            self.renewal = Renewal::At(now);
+            self.losses += 1;
+        }
+        self.losses <= LOSSES_MAX
+    }
+
+    fn renew(&mut self, now: Nanos, renewed: &mut Renewed) {
+        match &self.renewal {
+            Renewal::NotNeeded => {
+                if self.current.as_ref().is_some_and(|c| c.window.is_used_up()) {
+                    self.lose(self.number, now);
+                }
+            }
+            Renewal::At(time) if *time <= now => self.renewal = self.begin(now),
+            Renewal::At(_) => {}
+            Renewal::UnderWay(receiver) => match receiver.try_recv() {
+                Ok(Ok(context)) => {
+                    self.current = Some(context);
+                    self.number = self.number.wrapping_add(1);
+                    self.renewal = Renewal::NotNeeded;
+                    renewed.established += 1;
+                }
+                Ok(Err(error)) => {
+                    tracing::warn!(server = %self.address, %error, "a context of Kerberos cannot be established");
+                    self.renewal = Renewal::At(now + RETRY_AFTER);
+                    renewed.failed += 1;
+                }
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => self.renewal = Renewal::At(now + RETRY_AFTER),
+            },
+        }
+    }
+
+    /// Begins to establish a context. The thread ends by the time limits of its client, and of the library.
+    fn begin(&self, now: Nanos) -> Renewal {
+        let (sender, receiver) = sync_channel(1);
+        let (plan, address, options) = (self.plan.clone(), self.address, self.options.clone());
+        let thread = std::thread::Builder::new().name("kerberos".into());
+        let begun = thread.spawn(move || {
+            let _ = sender.send(client(&plan, address, options).new_context());
+        });
+        match begun {
+            Ok(_) => Renewal::UnderWay(receiver),
+            Err(_) => Renewal::At(now + RETRY_AFTER),
+        }
+    }
+}
+
+fn client(plan: &NfsPlan, address: SocketAddr, options: RpcOptions) -> RpcClient {
+    RpcClient::new(address, nfs_program(plan.version), AuthBody::NONE, options)
+}
