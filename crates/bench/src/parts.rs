@@ -18,6 +18,7 @@ mod sessions;
 mod sflow;
 pub mod smb;
 mod stop;
+mod tls;
 
 use crate::measured::MeasuredOrReason;
 
@@ -51,6 +52,11 @@ const PARTS: &[Part] = &[
         name: "sessions",
         about: "NFSv4.1 compared with NFSv3, against canned replies of another process",
         measure: sessions::measure,
+    },
+    Part {
+        name: "tls",
+        about: "READ and WRITE over TLS compared with the cipher alone, against canned replies of another process",
+        measure: tls::measure,
     },
     Part {
         name: "pacing",

@@ -3,15 +3,20 @@
 
 pub mod null4;
 
-use filermark_server::{Server, ServerOptions};
+use filermark_server::{Server, ServerOptions, TlsFiles};
 use filermark_testbed::Sandbox;
+use filermark_tls::testing::Authority;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
+use tempfile::TempDir;
 
 /// The first argument that makes this program a server.
 pub const COMMAND: &str = "serve-null";
+/// The names of the files of the server's certificate, without their ends.
+const OWN: &str = "server";
 /// Connections that a server must be able to accept.
 const FILES_WANTED: u64 = 20_000;
 
@@ -22,6 +27,22 @@ pub struct ServerProcess {
     pub address: SocketAddr,
     /// What it is.
     pub spec: ServerSpec,
+    certificates: Option<Certificates>,
+}
+
+/// Files of certificates, for as long as the server runs.
+struct Certificates {
+    dir: TempDir,
+    authority: Authority,
+}
+
+impl Certificates {
+    fn new() -> std::io::Result<Self> {
+        let dir = TempDir::new()?;
+        let authority = Authority::new(dir.path(), "ca")?;
+        authority.sign(OWN, &["127.0.0.1"])?;
+        Ok(Self { dir, authority })
+    }
 }
 
 /// The kind of server.
@@ -35,6 +56,8 @@ pub struct ServerSpec {
     pub delay_us: u32,
     /// Threads; 0: one.
     pub threads: u32,
+    /// RPC-with-TLS (RFC 9289), and nothing in the clear.
+    pub has_tls: bool,
 }
 
 impl ServerProcess {
@@ -66,11 +89,26 @@ impl ServerProcess {
         sent.map_err(|e| format!("signal the server: {e}"))
     }
 
+    /// The parameters with which clients reach this server, besides its version and port.
+    pub fn options(&self) -> Vec<(&'static str, String)> {
+        let Some(certificates) = &self.certificates else {
+            return Vec::new();
+        };
+        let file = certificates.authority.file().display().to_string();
+        vec![("TLS", "on".to_owned()), ("TLS_CA", file)]
+    }
+
     fn spawn(mut command: Command, spec: ServerSpec) -> Result<Self, String> {
+        let certificates = spec.has_tls.then(Certificates::new).transpose();
+        let certificates = certificates.map_err(|e| format!("make certificates: {e}"))?;
+        let dir = certificates
+            .as_ref()
+            .map(|made| made.dir.path().as_os_str());
         let mut child = command
             .args([COMMAND, &spec.stores.to_string()])
             .args([spec.delay_us.to_string(), spec.threads.max(1).to_string()])
             .arg(spec.has_sessions.to_string())
+            .args(dir)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -83,6 +121,7 @@ impl ServerProcess {
             child,
             address: SocketAddr::from(([0, 0, 0, 0], 0)),
             spec,
+            certificates,
         };
         server.address = address.map_err(|_| "the server did not start".to_owned())?;
         Ok(server)
@@ -119,8 +158,16 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> ExitCode {
     let Ok(delay) = delay else {
         return ExitCode::FAILURE;
     };
+    let tls = words.next().map(|dir| TlsFiles {
+        certificate: Path::new(&dir).join(format!("{OWN}.pem")),
+        key: Path::new(&dir).join(format!("{OWN}.key")),
+        client_authorities: None,
+        client_optional: false,
+    });
     let server = Server::start(ServerOptions {
         null: !stores,
+        tls_only: tls.is_some(),
+        tls,
         delay,
         threads: threads.max(1) as usize,
         ..ServerOptions::default()

@@ -133,7 +133,7 @@ impl From<Error> for TlsError {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// It cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {}", path.display(), without_number(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -154,4 +154,11 @@ pub enum FileError {
         /// The name.
         name: String,
     },
+}
+
+/// The system's error without its number.
+fn without_number(error: &io::Error) -> String {
+    let text = error.to_string();
+    let words = text.split(" (os error ").next().unwrap_or_default();
+    words.to_owned()
 }

@@ -37,10 +37,10 @@ pub struct SaturatedShard {
 }
 
 impl SaturatedShard {
-    /// Connects to a server with canned replies (`has_sessions`: over NFSv4.1), makes the directory of each
+    /// Connects to a server with canned replies (`has_sessions`: over NFSv4.1; with these parameters), makes the directory of each
     /// proc (and a file of `file_bytes` in it, if not zero), and sends the first calls.
     pub fn open(
-        (address, has_sessions): (SocketAddr, bool),
+        (address, has_sessions, options): (SocketAddr, bool, &[(&str, String)]),
         (procs, depth): (u32, u32),
         action: Action,
         file_bytes: u64,
@@ -50,8 +50,9 @@ impl SaturatedShard {
             true => "4.1",
             false => "3",
         };
-        let options = [("NFS_VERSION", version)];
-        let plan = plan(procs, "127.0.0.1:/export", (port, port), &options)?;
+        let mut with = vec![("NFS_VERSION", version)];
+        with.extend(options.iter().map(|(name, value)| (*name, value.as_str())));
+        let plan = plan(procs, "127.0.0.1:/export", (port, port), &with)?;
         let driver = NfsDriver::new(nfs3(&plan)?);
         let mounts = &plan.clients[0].mounts;
         let claim = claim();
@@ -174,7 +175,7 @@ impl SaturatedShard {
         span: Nanos,
     ) -> Result<(Turn, f64), String> {
         let mut shard = Self::open(
-            (server.address, server.spec.has_sessions),
+            (server.address, server.spec.has_sessions, &server.options()),
             shape,
             action,
             file_bytes,

@@ -88,7 +88,7 @@ mod tests {
     fn each_operation_succeeds_over_a_session() {
         let address = null4::start().expect("a port");
         for (of, action, depth, file_bytes, _) in work() {
-            let opened = SaturatedShard::open((address, true), (1, depth), action, file_bytes);
+            let opened = SaturatedShard::open((address, true, &[]), (1, depth), action, file_bytes);
             let mut shard = opened.unwrap_or_else(|error| panic!("{of}: {error}"));
             let mut count = 0;
             while count < 200 {

@@ -94,6 +94,7 @@ mod stalled;
 mod stopped;
 mod subedit;
 mod subedit_lost;
+mod tls;
 mod udp;
 mod validate;
 mod validate_alone;

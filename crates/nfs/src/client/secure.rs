@@ -2,10 +2,13 @@
 
 use super::error::{ClientError, timeout_error};
 use filermark_engine::interrupt_guard;
-use filermark_tls::{Channel, ClientTls, SCRATCH_MIN};
+use filermark_tls::{Channel, ClientTls, SCRATCH_MIN, TlsError};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
+
+/// Reads in which the reason for the end of a connection is looked for.
+const READS_FOR_REASON: usize = 8;
 
 /// A connection whose handshake is complete.
 #[derive(Debug)]
@@ -64,7 +67,26 @@ impl SecureStream {
     pub(super) fn write_all(&mut self, stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
         let sealed = self.channel.seal(bytes, &mut self.out);
         sealed.map_err(io::Error::other)?;
-        self.flush(stream)
+        let flushed = self.flush(stream);
+        flushed.map_err(|error| self.reason(stream).unwrap_or(error))
+    }
+
+    /// Why the server has closed a connection that takes no more bytes, if it has sent an alert before.
+    fn reason(&mut self, stream: &mut TcpStream) -> Option<io::Error> {
+        stream.set_read_timeout(Some(interrupt_guard::LOOK)).ok()?;
+        for _ in 0..READS_FOR_REASON {
+            match self.read(stream, &mut Vec::new()) {
+                Ok(1..) => {}
+                Ok(0) => return None,
+                Err(error) => {
+                    return error
+                        .get_ref()
+                        .is_some_and(|e| e.is::<TlsError>())
+                        .then_some(error);
+                }
+            }
+        }
+        None
     }
 
     /// One read; its plaintext is appended to `into`. Returns how many bytes came, of whatever

@@ -38,6 +38,7 @@ fn files_that_cannot_be_used_are_named() {
         text.contains("cannot read") && text.contains("missing.pem"),
         "{text}"
     );
+    assert!(!text.contains("os error"), "{text}");
     let text = client(&one.key, None, "a");
     assert!(
         text.ends_with("one.key has no certificate (PEM, BEGIN CERTIFICATE)"),
