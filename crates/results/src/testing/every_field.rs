@@ -3,8 +3,8 @@
 use super::{plan, smb_plan};
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{
-    ClockServicePlan, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, PosixPlan, RunPlan,
-    ScriptsPlan, SearchLoad, SearchPlan,
+    ClockServicePlan, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, NfsSecurity, PosixPlan,
+    RunPlan, ScriptsPlan, SearchLoad, SearchPlan,
 };
 use filermark_model::{Nanos, stop_if};
 
