@@ -52,8 +52,8 @@ struct Place {
     plan: NfsPlan,
     options: RpcOptions,
     current: Option<Box<GssContext>>,
-    /// The one before, for replies that are still to come.
-    earlier: Option<Box<GssContext>>,
+    /// The ones before with their numbers, for replies that are still to come.
+    earlier: Vec<(u32, Box<GssContext>)>,
     /// Counts contexts; the number of the current one.
     number: u32,
     /// Contexts lost since the last reply.
@@ -221,21 +221,22 @@ impl Contexts {
             return Opened::Reply(front);
         };
         let place = &mut self.places[self.of_conn[conn as usize]];
-        place.release(sent);
         if let Some(stat) = lost_context(record) {
+            place.release(sent);
             return match place.lose(sent.context, now) {
                 true => Opened::Lost(stat.name()),
                 false => Opened::Reply(record),
             };
         }
+        // It is there: it had a call under way.
         let Some(context) = place.context(sent.context) else {
-            return Opened::Lost("the context of the call is over");
+            return Opened::Reply(front);
         };
-        match context.open(sent.number, record, &mut self.plain) {
-            Ok(plain) => {
-                place.losses = 0;
-                Opened::Reply(plain)
-            }
+        let opened = context.open(sent.number, record, &mut self.plain);
+        place.losses *= u32::from(opened.is_err());
+        place.release(sent);
+        match opened {
+            Ok(plain) => Opened::Reply(plain),
             Err(error) => {
                 tracing::debug!(target: "filermark_nfs::rpc", conn, %error, "bad reply");
                 Opened::Reply(front)
@@ -312,7 +313,7 @@ impl Place {
             plan: plan.clone(),
             options,
             current: Some(context),
-            earlier: None,
+            earlier: Vec::new(),
             number: 1,
             losses: 0,
             renewal: Renewal::NotNeeded,
@@ -333,12 +334,13 @@ impl Place {
 
     /// The context of this number, if it is still known.
     fn context(&mut self, number: u32) -> Option<&mut GssContext> {
-        match self.number.wrapping_sub(number) {
-            0 if self.current.is_some() => self.current.as_deref_mut(),
-            // It is the last one, and the next one is not there yet.
-            0 => self.earlier.as_deref_mut(),
-            1 if self.current.is_some() => self.earlier.as_deref_mut(),
-            _ => None,
+        match &mut self.current {
+            Some(current) if number == self.number => Some(current),
+            _ => {
+                let mut earlier = self.earlier.iter_mut();
+                let (_, context) = earlier.find(|(of, _)| *of == number)?;
+                Some(context)
+            }
         }
     }
 
@@ -346,13 +348,21 @@ impl Place {
         if let Some(context) = self.context(sent.context) {
             context.window.release(sent.number);
         }
+        if !self.earlier.is_empty() {
+            self.earlier
+                .retain(|(_, context)| !context.window.is_idle());
+        }
     }
 
     /// The context of this number cannot be used any more; returns whether calls are to be sent again in
     /// another one.
     fn lose(&mut self, number: u32, now: Nanos) -> bool {
-        if number == self.number && self.current.is_some() {
-            self.earlier = self.current.take();
+        if number == self.number
+            && let Some(lost) = self.current.take()
+        {
+            if !lost.window.is_idle() {
+                self.earlier.push((number, lost));
+            }
             self.renewal = Renewal::At(now);
             self.losses += 1;
         }

@@ -46,6 +46,12 @@ impl SequenceWindow {
         self.next() >= GSS_MAXSEQ
     }
 
+    /// Whether no call is under way.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.open.is_empty()
+    }
+
     fn next(&self) -> u32 {
         self.oldest.saturating_add(self.open.len() as u32)
     }

@@ -5,7 +5,8 @@ use filermark_onc::nfs3::*;
 use filermark_onc::portmap::Mapping;
 use filermark_onc::record::append_fragments;
 use filermark_onc::rpc::{
-    AcceptStat, AuthStat, AuthSys, CallError, CallHeader, OpaqueAuth, RejectStat, ReplyHeader,
+    AcceptStat, AuthStat, AuthSys, CallError, CallHeader, GSS_VERSION, GssCred, GssInitRes,
+    GssIntegData, GssPrivData, GssProc, GssService, OpaqueAuth, RejectStat, ReplyHeader,
 };
 use filermark_onc::rpcbind::Rpcb;
 use filermark_onc::xdr::{self, DecodeError, Decoder, List, MAX_LIST_ITEMS, Problem};
@@ -222,8 +223,9 @@ fn what_is_not_a_call_gets_the_right_answer() {
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 12] = [
+const TARGETS: [Target; 13] = [
     ("rpc", fuzzing::rpc),
+    ("rpcsec_gss", fuzzing::rpcsec_gss),
     ("record", fuzzing::record),
     ("portmap", fuzzing::portmap),
     ("rpcbind", fuzzing::rpcbind),
@@ -239,6 +241,38 @@ const TARGETS: [Target; 12] = [
 
 fn run_all(bytes: &[u8]) {
     TARGETS.iter().for_each(|(_, target)| target(bytes));
+}
+
+/// Messages of RPCSEC_GSS.
+fn gss_seeds() -> [(&'static str, Vec<u8>); 4] {
+    let cred = GssCred {
+        version: GSS_VERSION,
+        gss_proc: GssProc::Data,
+        seq_num: 7,
+        service: GssService::Integrity,
+        handle: b"handle",
+    };
+    let results = GssInitRes {
+        handle: b"handle",
+        gss_major: 0,
+        gss_minor: 0,
+        seq_window: 32,
+        gss_token: b"token",
+    };
+    let signed = GssIntegData {
+        databody_integ: b"number and data",
+        checksum: b"signature",
+    };
+    let encrypted = GssPrivData {
+        databody_priv: b"number and data",
+    };
+    [
+        encoded(&cred),
+        encoded(&results),
+        encoded(&signed),
+        encoded(&encrypted),
+    ]
+    .map(|message| ("rpcsec_gss", message))
 }
 
 /// Sound messages for each target, in the form the target takes them.
@@ -257,6 +291,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
             }
         }
     }
+    seeds.extend(gss_seeds());
     let body = AuthSys::new(1, b"client", 2, 3, &[4, 5]).to_body();
     let verf = OpaqueAuth::NONE;
     let call = CallHeader {

@@ -3,6 +3,7 @@
 
 mod allocations;
 mod callbacks_nfs4;
+mod fixtures_gss;
 mod fixtures_nfs2;
 mod fixtures_nfs3;
 mod fixtures_rpc;
