@@ -63,6 +63,8 @@ pub(super) fn status(error: FsError) -> Nfsstat3 {
         FsError::NotSync => Nfsstat3::NotSync,
         FsError::BadCookie => Nfsstat3::BadCookie,
         FsError::BadType => Nfsstat3::Badtype,
+        // Only SEEK of version 4 has it.
+        FsError::BeyondEnd => Nfsstat3::Inval,
     }
 }
 
@@ -141,6 +143,8 @@ pub(super) fn create_how(how: &Createhow3) -> CreateHow {
     match how {
         Createhow3::Unchecked(set) => CreateHow::Unchecked(set_attr(set)),
         Createhow3::Guarded(set) => CreateHow::Guarded(set_attr(set)),
-        Createhow3::Exclusive(verf) => CreateHow::Exclusive(u64::from_be_bytes(*verf)),
+        Createhow3::Exclusive(verf) => {
+            CreateHow::Exclusive(u64::from_be_bytes(*verf), SetAttr::default())
+        }
     }
 }
