@@ -27,6 +27,7 @@ mod event_loop;
 mod faults;
 mod lateness;
 pub mod memfs;
+mod nfs4;
 mod options;
 mod protocol;
 mod server;

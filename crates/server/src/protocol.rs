@@ -16,6 +16,7 @@ mod mount;
 mod mounts;
 mod nfs;
 mod nfs2;
+mod nfs4;
 mod null;
 mod portmap;
 mod read_attributes;
@@ -29,7 +30,7 @@ use answer::{Refusal, mismatch, put};
 use filermark_onc::record::OpenRecord;
 use filermark_onc::rpc::{AcceptStat, CallError, CallHeader, RejectStat, ReplyHeader};
 use filermark_onc::xdr::Decoder;
-use filermark_onc::{mount as mnt, mount1, nfs2 as v2, nfs3, portmap as pmap};
+use filermark_onc::{mount as mnt, mount1, nfs2 as v2, nfs3, nfs4 as v4, portmap as pmap};
 
 /// Bytes in front of every reply, which datagrams leave out.
 pub(crate) const RECORD_MARK: usize = 4;
@@ -80,7 +81,16 @@ impl Service {
         let served = match call.prog {
             nfs3::PROGRAM if call.vers == nfs3::VERSION => self.nfs(record, call, d, peer, out),
             nfs3::PROGRAM if call.vers == v2::VERSION => self.nfs2(record, call, d, peer, out),
-            nfs3::PROGRAM => Err(mismatch(v2::VERSION, nfs3::VERSION)),
+            nfs3::PROGRAM if call.vers == v4::VERSION && self.shared.has_version4(peer) => {
+                self.nfs4(record, call, d, peer, out)
+            }
+            nfs3::PROGRAM => {
+                let highest = match self.shared.has_version4(peer) {
+                    true => v4::VERSION,
+                    false => nfs3::VERSION,
+                };
+                Err(mismatch(v2::VERSION, highest))
+            }
             mnt::PROGRAM if matches!(call.vers, mount1::VERSION | mnt::VERSION) => {
                 self.mount(call, d, peer, out)
             }

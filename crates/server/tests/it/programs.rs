@@ -75,17 +75,17 @@ fn other_programs_versions_and_procedures() {
     let umnt = mount::UmntArgs {
         dirpath: b"/export",
     };
-    let mismatch = |low| {
-        let stat = AcceptStat::ProgMismatch { low, high: 3 };
+    let mismatch = |low, high| {
+        let stat = AcceptStat::ProgMismatch { low, high };
         Err(RpcRefusal::Accepted(stat))
     };
-    assert_eq!(null(&mut client, (mount::PROGRAM, 2)), mismatch(1));
+    assert_eq!(null(&mut client, (mount::PROGRAM, 2)), mismatch(1, 3));
     assert_eq!(
         client.call_program((mount::PROGRAM, 4), &umnt, |()| ()),
-        mismatch(1)
+        mismatch(1, 3)
     );
-    assert_eq!(null(&mut client, (nfs3::PROGRAM, 4)), mismatch(2));
-    assert_eq!(null(&mut client, (nfs3::PROGRAM, 1)), mismatch(2));
+    assert_eq!(null(&mut client, (nfs3::PROGRAM, 5)), mismatch(2, 4));
+    assert_eq!(null(&mut client, (nfs3::PROGRAM, 1)), mismatch(2, 4));
     let unavailable = Err(RpcRefusal::Accepted(AcceptStat::ProgUnavail));
     assert_eq!(null(&mut client, (100_227, 3)), unavailable);
     assert_eq!(
