@@ -50,10 +50,16 @@ fn status(error: FsError) -> Nfsstat4 {
     }
 }
 
-/// Distinguishes a request from another one with the same slot and sequence number.
-fn digest(uid: u32, args: &[u8]) -> u64 {
+/// Bytes of SEQUENCE, with its number.
+const SEQUENCE_BYTES: usize = 4 + 16 + 4 + 4 + 4 + 4;
+
+/// Distinguishes a request from another one with the same slot and sequence number: by its user and its
+/// operations. SEQUENCE is left out, since the highest slot in use may have changed in a retry.
+fn digest(uid: u32, args: &[u8], tag_bytes: usize) -> u64 {
+    let front = 4 + tag_bytes.next_multiple_of(4) + 4 + 4 + SEQUENCE_BYTES;
+    let rest = args.get(front..).unwrap_or_default();
     let mut hasher = DefaultHasher::new();
-    (uid, args.len(), &args[..args.len().min(DIGEST_BYTES)]).hash(&mut hasher);
+    (uid, rest.len(), &rest[..rest.len().min(DIGEST_BYTES)]).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -75,8 +81,9 @@ impl Service {
             }
             PROC_COMPOUND => {
                 let caller = caller(call)?;
-                let digest = digest(caller.uid, d.rest());
+                let bytes = d.rest();
                 let args = CompoundArgs::<Operation>::decode(d)?;
+                let digest = digest(caller.uid, bytes, args.tag.len());
                 self.counters.compounds.add(1);
                 let call = Call {
                     xid: call.xid,
