@@ -35,7 +35,7 @@ fn mounted_as(version: NfsVersion, args: &[&str], mount_options: &str) -> Option
         nfs_port: 2049,
         mount_port: 2049,
         path: "/export".into(),
-        path_v4: None,
+        path_v4: Some("/export".into()),
     };
     let options = ClientOptions {
         version,
