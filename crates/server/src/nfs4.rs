@@ -63,9 +63,6 @@ impl State4 {
         }
         let oldest_ns = now_ns.saturating_sub(LEASE_NS);
         let ended = self.clients.end_expired(oldest_ns);
-        ended
-            .iter()
-            .flat_map(|client| self.files.end_client(client))
-            .collect()
+        self.files.end_clients(&ended)
     }
 }

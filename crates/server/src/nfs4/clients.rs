@@ -70,20 +70,23 @@ impl Client {
         self.reclaim_complete.load(Ordering::Relaxed)
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+    /// Counts one more state. `false`: the client has ended, and nothing was counted. A thread that ends it looks
+    /// at the count afterwards (both in one order, `SeqCst`), so no state of an ended client is overlooked.
+    pub(super) fn count_state(&self) -> bool {
+        self.states.fetch_add(1, Ordering::SeqCst);
+        let is_alive = !self.ended.load(Ordering::SeqCst);
+        if !is_alive {
+            self.count_state_ended();
+        }
+        is_alive
     }
 
-    pub(super) fn count_states(&self, more: u64) {
-        self.states.fetch_add(more, Ordering::Relaxed);
+    pub(super) fn count_state_ended(&self) {
+        self.states.fetch_sub(1, Ordering::SeqCst);
     }
 
-    pub(super) fn count_states_ended(&self, fewer: u64) {
-        self.states.fetch_sub(fewer, Ordering::Relaxed);
-    }
-
-    fn has_states(&self) -> bool {
-        self.states.load(Ordering::Relaxed) > 0
+    pub(super) fn has_states(&self) -> bool {
+        self.states.load(Ordering::SeqCst) > 0
     }
 }
 
@@ -175,7 +178,7 @@ impl Table {
                 self.names.remove(&record.client.ownerid);
             }
         }
-        record.client.ended.store(true, Ordering::Release);
+        record.client.ended.store(true, Ordering::SeqCst);
         Some(record.client)
     }
 

@@ -14,13 +14,15 @@ use super::locks::Ranges;
 use super::share::Share;
 use crate::memfs::FileId;
 use filermark_onc::nfs4::{Nfsstat4, Stateid4};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 const SHARDS: usize = 16;
 /// Most opens and owners of locks of one part.
-const STATES_MAX: usize = 1 << 18;
+const STATES_MAX: usize = 1 << 16;
+/// Most locked ranges of one part.
+const RANGES_MAX: usize = 1 << 18;
 
 /// A file that an owner has open.
 #[derive(Debug)]
@@ -78,6 +80,8 @@ impl State {
 struct Shard {
     states: HashMap<u64, State>,
     files: HashMap<FileId, Vec<u64>>,
+    /// Locked ranges of all states.
+    ranges: usize,
 }
 
 /// What OPEN made.
@@ -143,14 +147,13 @@ impl Shard {
     }
 
     fn add(&mut self, id: u64, state: State) -> Result<(), Nfsstat4> {
-        // Under the lock of the part: a client that has ended is taken out of it afterwards, or has been.
-        if state.client().has_ended() {
-            return Err(Nfsstat4::Expired);
-        }
         if self.states.len() >= STATES_MAX {
             return Err(Nfsstat4::Delay);
         }
-        state.client().count_states(1);
+        // Under the lock of the part: a thread that ends the client afterwards finds the state.
+        if !state.client().count_state() {
+            return Err(Nfsstat4::Expired);
+        }
         self.files.entry(state.file()).or_default().push(id);
         self.states.insert(id, state);
         Ok(())
@@ -158,7 +161,10 @@ impl Shard {
 
     fn remove(&mut self, id: u64) -> Option<State> {
         let state = self.states.remove(&id)?;
-        state.client().count_states_ended(1);
+        state.client().count_state_ended();
+        if let State::Locks(locks) = &state {
+            self.ranges -= locks.ranges.len();
+        }
         if let Some(ids) = self.files.get_mut(&state.file()) {
             ids.retain(|other| *other != id);
             if ids.is_empty() {
@@ -394,14 +400,23 @@ impl Files {
         }
     }
 
-    /// Ends all states of a client that has ended. Returns its open files, each as often as it was open.
-    pub(crate) fn end_client(&self, client: &Client) -> Vec<FileId> {
+    /// Ends all states of clients that have ended. Returns their open files, each as often as it was open.
+    pub(crate) fn end_clients(&self, clients: &[Arc<Client>]) -> Vec<FileId> {
+        let with_states = clients.iter().filter(|client| client.has_states());
+        let ended: HashSet<u64> = with_states.map(|client| client.id).collect();
         let mut closed = Vec::new();
+        if ended.is_empty() {
+            return closed;
+        }
         for shard in 0..SHARDS {
             let shard = &mut *self.write(shard);
-            let of_client =
-                |(id, state): (&u64, &State)| (state.client().id == client.id).then_some(*id);
-            let ids: Vec<u64> = shard.states.iter().filter_map(of_client).collect();
+            let is_of_them = |(_, state): &(&u64, &State)| ended.contains(&state.client().id);
+            let ids: Vec<u64> = shard
+                .states
+                .iter()
+                .filter(is_of_them)
+                .map(|(id, _)| *id)
+                .collect();
             for id in ids {
                 if let Some(State::Open(open)) = shard.remove(id) {
                     closed.push(open.file);

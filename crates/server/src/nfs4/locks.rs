@@ -70,7 +70,17 @@ impl Ranges {
 
     /// A range that excludes this one of another owner.
     pub(super) fn conflict(&self, other: &Range) -> Option<Range> {
-        self.ranges.iter().copied().find(|one| one.conflicts(other))
+        let from = self.ranges.partition_point(|one| one.last < other.first);
+        let overlapping = self.ranges[from..].iter().copied();
+        let mut overlapping = overlapping.take_while(|one| one.first <= other.last);
+        overlapping.find(|one| one.conflicts(other))
+    }
+
+    /// Whether to unlock this range makes two of one.
+    pub(super) fn splits(&self, range: &Range) -> bool {
+        let from = self.ranges.partition_point(|one| one.last < range.first);
+        let one = self.ranges.get(from);
+        one.is_some_and(|one| one.first < range.first && one.last > range.last)
     }
 
     /// Locks a range; what was locked of it changes to this kind.

@@ -1,13 +1,13 @@
 //! LOCK, LOCKT and LOCKU (RFC 8881 sections 18.10 to 18.12).
 
-use super::{Client, Files, Locks, Nfsstat4, Shard, State, Stateid4, next};
+use super::{Client, Files, Locks, Nfsstat4, RANGES_MAX, Shard, State, Stateid4, next};
 use crate::memfs::FileId;
 use crate::nfs4::locks::{Range, RangeKind, Ranges};
 use filermark_onc::nfs4::share;
 use std::sync::Arc;
 
 /// Most ranges of one owner in one file.
-const RANGES_MAX: usize = 4096;
+const RANGES_OF_OWNER_MAX: usize = 4096;
 
 /// The lock that is in the way, and who has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,27 @@ impl Shard {
             })
         });
         conflicts.next()
+    }
+
+    /// Changes the ranges of an owner. If `grows` says that there may be more afterwards, the limits must
+    /// allow it.
+    fn change_ranges(
+        &mut self,
+        id: u64,
+        grows: impl FnOnce(&Ranges) -> bool,
+        change: impl FnOnce(&mut Ranges),
+    ) -> Result<u32, Nfsstat4> {
+        let is_full = self.ranges >= RANGES_MAX;
+        let locks = self.locks_mut(id)?;
+        let before = locks.ranges.len();
+        if (is_full || before >= RANGES_OF_OWNER_MAX) && grows(&locks.ranges) {
+            return Err(Nfsstat4::Delay);
+        }
+        change(&mut locks.ranges);
+        locks.seqid = next(locks.seqid);
+        let (seqid, after) = (locks.seqid, locks.ranges.len());
+        self.ranges = self.ranges - before + after;
+        Ok(seqid)
     }
 
     fn locks_mut(&mut self, id: u64) -> Result<&mut Locks, Nfsstat4> {
@@ -141,13 +162,7 @@ impl Files {
                 id
             }
         };
-        let locks = shard.locks_mut(id)?;
-        if locks.ranges.len() >= RANGES_MAX {
-            return Err(Nfsstat4::Delay.into());
-        }
-        locks.ranges.lock(range);
-        locks.seqid = next(locks.seqid);
-        let seqid = locks.seqid;
+        let seqid = shard.change_ranges(id, |_| true, |ranges| ranges.lock(range))?;
         Ok(self.stateid(id, seqid))
     }
 
@@ -174,13 +189,8 @@ impl Files {
     ) -> Result<Stateid4, Nfsstat4> {
         let shard = &mut *self.write(Files::shard_of(of.1));
         let (id, _) = self.find_of_file(shard, stateid, of)?;
-        let locks = shard.locks_mut(id)?;
-        if locks.ranges.len() >= RANGES_MAX {
-            return Err(Nfsstat4::Delay);
-        }
-        locks.ranges.unlock(range);
-        locks.seqid = next(locks.seqid);
-        let seqid = locks.seqid;
+        let splits = |ranges: &Ranges| ranges.splits(range);
+        let seqid = shard.change_ranges(id, splits, |ranges| ranges.unlock(range))?;
         Ok(self.stateid(id, seqid))
     }
 }

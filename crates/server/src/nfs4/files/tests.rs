@@ -209,6 +209,35 @@ fn locks_without_ranges_can_be_freed() {
 }
 
 #[test]
+fn locked_ranges_are_counted_and_limited() {
+    let files = Files::new(9);
+    let one = client(1);
+    let open = files.open(&one, FILE, b"a", BOTH).expect("an open").stateid;
+    let counted = || files.read(5).ranges;
+    let mut locked = 0..;
+    let refused = locked.find_map(|number: u64| {
+        let range = exclusive(number * 10, number * 10 + 3);
+        lock(&files, &one, range, Locker::New(b"l", &open)).err()
+    });
+    assert_eq!(refused, Some(NotLocked::Status(Nfsstat4::Delay)));
+    assert_eq!(counted(), 4096);
+    // What makes more of them is refused, and the others can be unlocked.
+    let latest = |id| Stateid4 {
+        seqid: 0,
+        ..files.stateid(id, 0)
+    };
+    let id = files.read(5).locks(FILE).next().map(|(id, _)| id);
+    let stateid = latest(id.expect("locks"));
+    let unlock = |range| files.unlock(&stateid, (&one, FILE), &range).err();
+    assert_eq!(unlock(exclusive(1, 2)), Some(Nfsstat4::Delay));
+    assert_eq!(unlock(exclusive(0, 3)), None);
+    assert_eq!(unlock(exclusive(11, 12)), None);
+    assert_eq!(counted(), 4096);
+    files.close(&open, (&one, FILE)).expect("closed");
+    assert_eq!(counted(), 0);
+}
+
+#[test]
 fn a_lock_needs_an_open_for_its_kind() {
     let files = Files::new(9);
     let one = client(1);
@@ -235,7 +264,7 @@ fn everything_of_a_client_ends_with_it() {
     files.open(&one, other, b"a", BOTH).expect("open");
     files.open(&two, FILE, b"a", BOTH).expect("open");
     lock(&files, &one, exclusive(0, 9), Locker::New(b"l", &open)).expect("locked");
-    let mut closed = files.end_client(&one);
+    let mut closed = files.end_clients(&[one, client(3)]);
     closed.sort();
     assert_eq!(closed, [FILE, other]);
     let left = |shard: usize| files.read(shard).states.len();

@@ -98,7 +98,7 @@ impl Compound<'_> {
         let clients = &shared.nfs4.clients;
         let (created, replaced) = clients.create_session(&request, self.now_ns);
         if let Some(replaced) = replaced {
-            for file in shared.nfs4.files.end_client(&replaced) {
+            for file in shared.nfs4.files.end_clients(&[replaced]) {
                 shared.fs.release(file);
             }
         }
