@@ -63,6 +63,8 @@ impl FaultSequence {
 #[derive(Debug)]
 pub(crate) struct Faults {
     delays: [Option<DelayDistribution>; Procedure::COUNT],
+    /// Of what is no procedure of version 3.
+    default_delay: Option<DelayDistribution>,
     delay_seed: u64,
     delays_seen: AtomicU64,
     /// When the queue of delays is empty again, in ns; `None`: delays do not queue.
@@ -137,6 +139,7 @@ impl Faults {
         };
         Faults {
             delays: options.delay.per_procedure(),
+            default_delay: options.delay.default,
             delay_seed: mix(seed),
             delays_seen: AtomicU64::new(0),
             queue_free_at: options.queue.then(|| AtomicU64::new(0)),
@@ -180,7 +183,17 @@ impl Faults {
     /// How long to hold this reply back, in ns; 0 for not at all.
     #[inline]
     pub(crate) fn delay_ns(&self, procedure: Procedure) -> u64 {
-        let Some(delay) = self.delays[procedure as usize] else {
+        self.draw_ns(self.delays[procedure as usize])
+    }
+
+    /// How long to hold back the reply to a call that no procedure of version 3 stands for, in ns.
+    #[inline]
+    pub(crate) fn default_delay_ns(&self) -> u64 {
+        self.draw_ns(self.default_delay)
+    }
+
+    fn draw_ns(&self, delay: Option<DelayDistribution>) -> u64 {
+        let Some(delay) = delay else {
             return 0;
         };
         if let DelayDistribution::Constant { ns } = delay {

@@ -1,4 +1,4 @@
-//! The embedded NFS server, versions 2 and 3: an in-memory file system behind the shared codecs.
+//! The embedded NFS server, versions 2, 3, 4.1 and 4.2: an in-memory file system behind the shared codecs.
 //!
 //! It is the server of the demo, and in tests the peer whose replies are known: it counts the
 //! requests exactly, and injects delays, errors, lost replies and lost connections in known
@@ -7,6 +7,7 @@
 //! | part | knows |
 //! |---|---|
 //! | [`memfs`] | inodes, names, permissions, space; no bytes |
+//! | `nfs4` | clients, sessions, opens and locks of NFSv4; no messages |
 //! | `protocol` | records and datagrams in, replies out; no sockets, no threads |
 //! | `event_loop` | sockets, timers, TLS; nothing of what is in a record |
 //! | `faults` | which request is to go wrong, and how |
@@ -27,6 +28,7 @@ mod event_loop;
 mod faults;
 mod lateness;
 pub mod memfs;
+mod nfs4;
 mod options;
 mod protocol;
 mod server;
@@ -39,6 +41,7 @@ pub use faults::{
 };
 pub use filermark_onc::nfs2::Procedure as Procedure2;
 pub use filermark_onc::nfs3::Procedure;
+pub use filermark_onc::nfs4::Operation as Operation4;
 pub use filermark_tls::ServerFiles as TlsFiles;
 pub use lateness::Lateness;
 pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};

@@ -10,9 +10,11 @@
 mod data;
 mod dir;
 mod files;
+mod holds;
 mod inode;
 mod lookup;
 mod names;
+mod ranges;
 mod rename;
 mod table;
 #[cfg(test)]
@@ -20,6 +22,7 @@ mod tests;
 mod types;
 mod uncommitted;
 
+pub use ranges::CopyRange;
 pub use rename::DirEntryName;
 pub use table::{LINK_MAX, NAME_MAX, PATH_MAX};
 pub use types::*;

@@ -17,6 +17,7 @@ mod mount;
 mod mounts;
 mod nfs;
 mod nfs2;
+mod nfs4;
 mod null;
 mod portmap;
 mod read_attributes;
@@ -30,7 +31,7 @@ use answer::{Refusal, mismatch, put};
 use filermark_onc::record::OpenRecord;
 use filermark_onc::rpc::{AcceptStat, AuthFlavor, CallError, CallHeader, RejectStat, ReplyHeader};
 use filermark_onc::xdr::Decoder;
-use filermark_onc::{mount as mnt, mount1, nfs2 as v2, nfs3, portmap as pmap};
+use filermark_onc::{mount as mnt, mount1, nfs2 as v2, nfs3, nfs4 as v4, portmap as pmap};
 
 /// Bytes in front of every reply, which datagrams leave out.
 pub(crate) const RECORD_MARK: usize = 4;
@@ -88,7 +89,16 @@ impl Service {
             nfs3::PROGRAM if call.vers == v2::VERSION => self
                 .check_secured(call, peer)
                 .and_then(|()| self.nfs2(record, call, d, peer, out)),
-            nfs3::PROGRAM => Err(mismatch(v2::VERSION, nfs3::VERSION)),
+            nfs3::PROGRAM if call.vers == v4::VERSION && self.shared.has_version4(peer) => self
+                .check_secured(call, peer)
+                .and_then(|()| self.nfs4(record, call, d, peer, out)),
+            nfs3::PROGRAM => {
+                let highest = match self.shared.has_version4(peer) {
+                    true => v4::VERSION,
+                    false => nfs3::VERSION,
+                };
+                Err(mismatch(v2::VERSION, highest))
+            }
             mnt::PROGRAM if matches!(call.vers, mount1::VERSION | mnt::VERSION) => {
                 self.mount(call, d, peer, out)
             }

@@ -2,7 +2,7 @@
 
 use crate::lateness::Recorder;
 use filermark_onc::nfs3::Procedure;
-use filermark_onc::{mount, nfs2};
+use filermark_onc::{mount, nfs2, nfs4};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A counter that one thread writes and any thread reads: no locked instruction.
@@ -23,6 +23,26 @@ impl Counter {
     }
 }
 
+/// One more than the highest number of an operation; 0 stands for what does not exist.
+const OPERATIONS: usize = 76;
+
+/// A figure for each operation of NFSv4, by its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PerOperation<T>([T; OPERATIONS]);
+
+impl<T: Default> Default for PerOperation<T> {
+    fn default() -> Self {
+        PerOperation(std::array::from_fn(|_| T::default()))
+    }
+}
+
+impl<T> PerOperation<T> {
+    fn of(&self, operation: nfs4::Operation) -> &T {
+        let number = operation.to_u32() as usize;
+        self.0.get(number).unwrap_or(&self.0[0])
+    }
+}
+
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// The counts of one thread.
@@ -31,6 +51,7 @@ macro_rules! counters {
         pub(crate) struct Counters {
             pub(crate) nfs: [Counter; Procedure::COUNT],
             pub(crate) nfs2: [Counter; nfs2::Procedure::COUNT],
+            pub(crate) nfs4: PerOperation<Counter>,
             pub(crate) mount: [Counter; mount::Procedure::COUNT],
             $(pub(crate) $name: Counter,)*
             /// How late the replies left that were held back.
@@ -45,6 +66,8 @@ macro_rules! counters {
             pub nfs: [u64; Procedure::COUNT],
             /// Requests by number of the NFSv2 procedure.
             pub nfs2: [u64; nfs2::Procedure::COUNT],
+            /// Operations of NFSv4, in COMPOUNDs that were executed or refused.
+            pub nfs4: PerOperation<u64>,
             /// Requests by number of the MOUNT procedure.
             pub mount: [u64; mount::Procedure::COUNT],
             $($(#[$doc])* pub $name: u64,)*
@@ -58,6 +81,9 @@ macro_rules! counters {
                 for (sum, counter) in self.nfs2.iter_mut().zip(&counters.nfs2) {
                     *sum += counter.get();
                 }
+                for (sum, counter) in self.nfs4.0.iter_mut().zip(&counters.nfs4.0) {
+                    *sum += counter.get();
+                }
                 for (sum, counter) in self.mount.iter_mut().zip(&counters.mount) {
                     *sum += counter.get();
                 }
@@ -68,6 +94,10 @@ macro_rules! counters {
 }
 
 counters! {
+    /// Requests for NULL of NFSv4.
+    nfs4_null,
+    /// Requests for COMPOUND of NFSv4.
+    compounds,
     /// Requests to the portmapper and rpcbind.
     portmap,
     /// Records and datagrams that were no request this server has: garbage, unknown programs and procedures.
@@ -112,7 +142,20 @@ counters! {
     duplicates_answered,
 }
 
+impl Counters {
+    /// Counts one operation of NFSv4.
+    #[inline]
+    pub(crate) fn count4(&self, operation: nfs4::Operation) {
+        self.nfs4.of(operation).add(1);
+    }
+}
+
 impl ServerStats {
+    /// How often one operation of NFSv4 was in a COMPOUND.
+    pub fn of4(&self, operation: nfs4::Operation) -> u64 {
+        *self.nfs4.of(operation)
+    }
+
     /// Requests for one procedure of NFSv2.
     pub fn of2(&self, procedure: nfs2::Procedure) -> u64 {
         self.nfs2[procedure as usize]
@@ -123,8 +166,9 @@ impl ServerStats {
         self.nfs[procedure as usize]
     }
 
-    /// Requests for all NFS procedures, of both versions.
+    /// Requests for all NFS procedures, of all versions.
     pub fn nfs_total(&self) -> u64 {
-        self.nfs.iter().chain(&self.nfs2).sum()
+        let version4 = [self.nfs4_null, self.compounds];
+        self.nfs.iter().chain(&self.nfs2).chain(&version4).sum()
     }
 }

@@ -6,8 +6,8 @@ use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::interrupt;
 use filermark_engine::driver::StopFlag;
 use filermark_server::{
-    EXPORT, Lateness, Procedure, Procedure2, RunningServer, Server, ServerOptions, ServerStats,
-    TlsFiles,
+    EXPORT, Lateness, Operation4, Procedure, Procedure2, RunningServer, Server, ServerOptions,
+    ServerStats, TlsFiles,
 };
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -35,7 +35,7 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
                mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
         );
     }
-    filermark_cli_kit::stderr_line!("{}", also(!args.no_udp));
+    filermark_cli_kit::stderr_line!("{}", also(!args.no_udp, !args.null));
     if args.tls.tls_cert.is_some() {
         filermark_cli_kit::stderr_line!(
             "TLS is offered to clients that ask for it (run: TLS=on, TLS_CA; mount on Linux: xprtsec=tls)"
@@ -50,13 +50,18 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
 }
 
 /// What is served in addition to NFSv3 over TCP.
-const fn also(udp: bool) -> &'static str {
-    match udp {
+fn also(udp: bool, version4: bool) -> String {
+    let version4 = match version4 {
         true => {
-            "NFSv2 is served too, and both versions over UDP (run: BENCHMARK=nfs2-1993, TCP=off)"
+            "NFSv4.1 and NFSv4.2 are served too (run: NFS_VERSION=4.1; mount: vers=4.2,port=PORT)"
         }
-        false => "NFSv2 is served too (run: BENCHMARK=nfs2-1993); no UDP, by --no-udp",
-    }
+        false => "no NFSv4, by --null",
+    };
+    let udp = match udp {
+        true => "versions 2 and 3 also over UDP (TCP=off)",
+        false => "no UDP, by --no-udp",
+    };
+    format!("{version4}; NFSv2 too (BENCHMARK=nfs2-1993); {udp}")
 }
 
 fn options(args: &ServeArgs) -> ServerOptions {
@@ -94,7 +99,8 @@ fn tls(args: &ServeTlsArgs) -> Option<TlsFiles> {
     })
 }
 
-/// The counts of calls by procedure, on stdout. Those of version 2 have the version in front.
+/// The counts of calls by procedure, on stdout. Those of versions 2 and 4 have the version in front; of
+/// version 4 they are of operations, beside NULL and COMPOUND.
 fn print_counts(server: &RunningServer, args: &ServeArgs) {
     let stats = server.stats();
     let new = Procedure::ALL
@@ -103,7 +109,15 @@ fn print_counts(server: &RunningServer, args: &ServeArgs) {
     let old = Procedure2::ALL
         .iter()
         .map(|p| (format!("v2 {}", p.name()), stats.of2(*p)));
-    let counts = new.chain(old).filter(|(_, n)| *n > 0);
+    let version4 = Operation4::ALL
+        .iter()
+        .map(|o| (format!("v4 {}", o.name()), stats.of4(*o)));
+    let calls4 = [
+        ("v4 NULL".to_owned(), stats.nfs4_null),
+        ("v4 COMPOUND".to_owned(), stats.compounds),
+    ];
+    let all = new.chain(old).chain(calls4).chain(version4);
+    let counts = all.filter(|(_, n)| *n > 0);
     let lateness = server.lateness();
     if args.output.json {
         let mut map: serde_json::Map<_, _> = counts.map(|(p, n)| (p, n.into())).collect();
@@ -115,7 +129,7 @@ fn print_counts(server: &RunningServer, args: &ServeArgs) {
         stdout::print_json(&map.into());
     } else {
         for (procedure, n) in counts {
-            stdout::print(&format!("{procedure:<12} {n}\n"));
+            stdout::print(&format!("{procedure:<23} {n}\n"));
         }
         for (_, words, n) in refusals(&stats).filter(|(_, _, n)| *n > 0) {
             stdout::print(&format!("{words:<44} {n}\n"));

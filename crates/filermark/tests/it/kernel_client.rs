@@ -35,7 +35,7 @@ fn mounted_as(version: NfsVersion, args: &[&str], mount_options: &str) -> Option
         nfs_port: 2049,
         mount_port: 2049,
         path: "/export".into(),
-        path_v4: None,
+        path_v4: Some("/export".into()),
     };
     let options = ClientOptions {
         version,
@@ -251,6 +251,85 @@ fn version_2_works_with_the_kernel_s_client() {
                 calls.get(&number) <= count.as_ref(),
                 "{procedure}: {calls:?} {counts}"
             );
+        }
+    }
+}
+
+/// Files, locks and, with version 4.2, ranges, over sessions.
+#[test]
+fn versions_41_and_42_work_with_the_kernel_s_client() {
+    let _turn = beside_others();
+    for version in [NfsVersion::V41, NfsVersion::V42] {
+        let Some(mut mounted) = mounted_as(version, &[], "") else {
+            return;
+        };
+        let ports = [2049];
+        let capture = Capture::start(&mounted.sandbox, mounted.client.interface(), &ports);
+        let capture = capture.expect("tshark is installed");
+        mounted.run(
+            r#"
+            grep -q ' /mnt nfs4 .*vers=4\.[12],' /proc/mounts
+            forget() { sync; echo 3 >/proc/sys/vm/drop_caches; }
+            dd if=/dev/urandom of=/tmp/data bs=64k count=48 2>/dev/null
+            mkdir dir && cp /tmp/data dir/data && forget
+            test "$(sha256sum <dir/data)" = "$(sha256sum </tmp/data)"
+            test "$(stat -c '%s %A' dir/data)" = '3145728 -rw-r--r--'
+            mv dir/data dir/moved && ln dir/moved hardlink && test "$(stat -c %h hardlink)" = 2
+            ln -s dir/moved soft && forget && test "$(readlink soft)" = dir/moved
+            test "$(head -c 5000 soft | sha256sum)" = "$(head -c 5000 /tmp/data | sha256sum)"
+            chmod 640 hardlink && chown 12:34 hardlink && test "$(stat -c '%a %u %g' dir/moved)" = '640 12 34'
+            touch -d '2001-02-03 04:05:06.789 UTC' hardlink
+            test "$(TZ=UTC stat -c %y hardlink | cut -c1-23)" = '2001-02-03 04:05:06.789'
+            truncate -s 3 hardlink && forget && test "$(head -c 3 /tmp/data | sha256sum)" = "$(sha256sum <dir/moved)"
+            echo new >hardlink && forget && test "$(cat hardlink)" = new && echo more >>hardlink
+            mkfifo pipe && test -p pipe && mknod null c 1 3 && forget && test -c null
+            test "$(stat -c %t:%T null)" = 1:3
+            mkdir many && (cd many && seq 2000 | xargs touch) && forget
+            test "$(ls many | sort -n | sha256sum)" = "$(seq 2000 | sha256sum)"
+            fails() { want=$1; shift; output=$("$@" 2>&1) && exit 1; case "$output" in *"$want"*) ;; *) echo "$output"; exit 1 ;; esac; }
+            fails 'File exists' mkdir dir
+            fails 'not empty' rmdir dir
+            fails 'No such file' cat missing
+            n=$(printf 'n%.0s' $(seq 255)) && touch "$n" && fails 'File name too long' touch "${n}n"
+            flock hardlink true && flock -s hardlink true
+            exec 3>open && rm open && echo silly >&3 && exec 3>&-
+            df . >/dev/null && forget
+            "#,
+        );
+        if version == NfsVersion::V42 {
+            mounted.run(
+                r#"
+                fallocate -l 1M reserved && test "$(stat -c %s reserved)" = 1048576
+                cp /tmp/data source && fallocate -p -o 65536 -l 65536 source && sync
+                cp --reflink=always source clone && cmp source clone
+                cp --reflink=never --sparse=never source copy && cmp source copy
+                test "$(dd if=clone bs=65536 skip=1 count=1 2>/dev/null | tr -d '\0' | wc -c)" = 0
+                "#,
+            );
+        }
+        mounted.run(r#"rm -rf -- * && test -z "$(ls -A)""#);
+        let pcap = capture.stop().expect("the capture ends");
+        assert_eq!(pcap.malformed().expect("tshark"), 0);
+        let counts = mounted.end();
+        let mut operations = vec![
+            "EXCHANGE_ID",
+            "CREATE_SESSION",
+            "RECLAIM_COMPLETE",
+            "OPEN",
+            "CLOSE",
+            "LOCK",
+            "LOCKU",
+            "READ",
+            "WRITE",
+            "READDIR",
+            "SETATTR",
+        ];
+        if version == NfsVersion::V42 {
+            operations.extend(["ALLOCATE", "DEALLOCATE", "CLONE"]);
+        }
+        for operation in operations {
+            let count = counts[format!("v4 {operation}")].as_u64();
+            assert!(count > Some(0), "{operation}: {counts}");
         }
     }
 }

@@ -64,6 +64,7 @@ mod netem;
 mod netmist;
 mod netmist_hosts;
 mod nfs41;
+mod nfs4_embedded;
 mod null_server;
 mod older;
 mod older_tools;

@@ -236,7 +236,8 @@ impl Nfs4Client {
             });
         }
         let sequence = compound.read::<SequenceArgs>().map_err(garbage)?;
-        Ok(match session.sequence_result(slotid, &sequence) {
+        let next = compound.next_status();
+        Ok(match session.sequence_result(slotid, &sequence, next) {
             SequenceOutcome::Executed { .. } => match read(&mut compound).map_err(garbage)? {
                 Err(Nfsstat4::Grace) => Sent::Later(Nfsstat4::Grace),
                 result => Sent::Done(result),

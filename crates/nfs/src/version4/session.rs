@@ -131,9 +131,15 @@ impl Session {
     }
 
     /// Evaluates the result of SEQUENCE of the call in this slot. A reply without one (a COMPOUND that
-    /// failed before its first operation) is an `Err` with the status of the COMPOUND.
+    /// failed before its first operation) is an `Err` with the status of the COMPOUND. `next` is the status
+    /// of the result behind it, if there is one.
     #[inline]
-    pub fn sequence_result(&mut self, slotid: u32, result: &SequenceRes) -> SequenceOutcome {
+    pub fn sequence_result(
+        &mut self,
+        slotid: u32,
+        result: &SequenceRes,
+        next: Option<Nfsstat4>,
+    ) -> SequenceOutcome {
         let ok = match result {
             Ok(ok) => ok,
             Err(status) => return self.sequence_failed(slotid, *status),
@@ -149,6 +155,10 @@ impl Session {
         self.slots.release(slotid, true);
         let highest = ok.target_highest_slotid.min(ok.highest_slotid);
         self.slots.set_highest(highest);
+        // A server may answer so behind SEQUENCE, too (the Linux kernel's does).
+        if next == Some(Nfsstat4::RetryUncachedRep) {
+            return SequenceOutcome::ReplyNotKept;
+        }
         SequenceOutcome::Executed {
             status_flags: StatusFlags(ok.status_flags),
         }

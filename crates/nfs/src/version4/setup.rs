@@ -251,7 +251,7 @@ impl SessionSetup {
         };
         let mut compound = wire::compound(results)?;
         let sequence = compound.read::<SequenceArgs>()?;
-        match session.sequence_result(*slotid, &sequence) {
+        match session.sequence_result(*slotid, &sequence, compound.next_status()) {
             SequenceOutcome::Executed { .. } => {}
             SequenceOutcome::ReplyNotKept => return Ok(self.up_now()),
             SequenceOutcome::Later => return Err(RowError::Status(Nfsstat4::Delay).into()),

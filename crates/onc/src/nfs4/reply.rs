@@ -122,6 +122,21 @@ impl<'o, O: OperationSet> CompoundResWriter<'o, O> {
         self.finish_as(status)
     }
 
+    /// Ends the COMPOUND and returns what is in `out` from `from` on: with the place at which the results
+    /// began, the results, to be kept.
+    pub fn finish_from(self, from: usize) -> &'o [u8] {
+        let mut e = Encoder::new(self.out);
+        e.set_u32(self.status_at, self.status.to_u32());
+        e.set_u32(self.count_at, self.count);
+        self.out.get(from..).unwrap_or_default()
+    }
+
+    /// Ends the COMPOUND with results that were kept, in place of what is in `out` from `from` on.
+    pub fn replace(self, from: usize, kept: &[u8]) {
+        self.out.truncate(from);
+        self.out.extend_from_slice(kept);
+    }
+
     /// Ends the COMPOUND with a status of its own: an error before the first operation
     /// (NFS4ERR_MINOR_VERS_MISMATCH).
     pub fn finish_as(self, status: Nfsstat4) -> Nfsstat4 {

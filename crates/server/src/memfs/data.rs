@@ -123,6 +123,90 @@ impl FileData {
         self.size = size;
         before - self.charged
     }
+
+    /// Stores zeros where nothing is stored between `offset` and `offset + len`, and extends the file to
+    /// that end. The caller has checked the end against [`MAX_FILE_SIZE`] and the growth.
+    pub(super) fn reserve(&mut self, offset: u64, len: usize) {
+        for (index, within, n) in pieces(offset, len) {
+            let chunk = self.chunks.entry(index).or_default();
+            let (had, need) = (chunk.len(), within + n);
+            if need > had {
+                chunk.resize(need, 0);
+                self.charged += charge_of(need) - charge_of(had);
+            }
+        }
+        self.size = self.size.max(offset + len as u64);
+    }
+
+    /// Makes a hole between `from` and `to`, as far as the file goes; its size stays. Returns the bytes no
+    /// longer charged.
+    pub(super) fn punch(&mut self, from: u64, to: u64) -> u64 {
+        let before = self.charged;
+        let to = to.min(self.size);
+        if from >= to {
+            return 0;
+        }
+        let (first, last) = (from / CHUNK, (to - 1) / CHUNK);
+        let inside: Vec<u64> = self.chunks.range(first..=last).map(|(i, _)| *i).collect();
+        for index in inside {
+            let start = index * CHUNK;
+            let Some(chunk) = self.chunks.get_mut(&index) else {
+                continue;
+            };
+            let begin = (from.saturating_sub(start) as usize).min(chunk.len());
+            let end = ((to - start).min(CHUNK) as usize).min(chunk.len());
+            let had = chunk.len();
+            if end == had {
+                chunk.truncate(begin);
+                chunk.shrink_to_fit();
+            } else {
+                chunk[begin..end].fill(0);
+            }
+            self.charged -= charge_of(had) - charge_of(chunk.len());
+            if chunk.is_empty() {
+                self.chunks.remove(&index);
+            }
+        }
+        before - self.charged
+    }
+
+    /// The first stored byte from `offset` on.
+    pub(super) fn next_data(&self, offset: u64) -> Option<u64> {
+        let stored = self.chunks.range(offset / CHUNK..);
+        let mut ends = stored.map(|(i, chunk)| (i * CHUNK, i * CHUNK + chunk.len() as u64));
+        let (start, _) = ends.find(|(_, end)| *end > offset)?;
+        Some(start.max(offset)).filter(|at| *at < self.size)
+    }
+
+    /// The first byte from `offset` on that is not stored. There is one at the end of the file.
+    pub(super) fn next_hole(&self, offset: u64) -> u64 {
+        let mut at = offset;
+        while let Some(chunk) = self.chunks.get(&(at / CHUNK)) {
+            let end = (at / CHUNK) * CHUNK + chunk.len() as u64;
+            if end <= at {
+                break;
+            }
+            at = end;
+            if !at.is_multiple_of(CHUNK) {
+                break;
+            }
+        }
+        at.min(self.size)
+    }
+
+    /// The stored parts between `from` and `to`: offset and bytes.
+    pub(super) fn stored(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, &[u8])> {
+        let to = to.min(self.size).max(from);
+        self.chunks
+            .range(from / CHUNK..to.div_ceil(CHUNK))
+            .filter_map(move |(index, chunk)| {
+                let start = index * CHUNK;
+                let begin = from.saturating_sub(start) as usize;
+                let end = ((to - start) as usize).min(chunk.len());
+                let part = chunk.get(begin..end).filter(|part| !part.is_empty())?;
+                Some((start + begin as u64, part))
+            })
+    }
 }
 
 #[cfg(test)]
@@ -175,6 +259,51 @@ mod tests {
         file.set_size(CHUNK);
         file.write(CHUNK + 5, b"y");
         assert_eq!(all(&file)[CHUNK as usize..], [0, 0, 0, 0, 0, b'y']);
+    }
+
+    #[test]
+    fn a_hole_is_made_and_found() {
+        let mut file = FileData::default();
+        file.write(0, &[1; 3 * CHUNK as usize]);
+        let charged = file.charged();
+        let freed = file.punch(10, 2 * CHUNK);
+        assert_eq!((charged - freed, file.size()), (file.charged(), 3 * CHUNK));
+        assert_eq!(file.next_hole(0), 10);
+        assert_eq!(file.next_data(10), Some(2 * CHUNK));
+        assert_eq!(file.next_hole(2 * CHUNK), 3 * CHUNK);
+        let content = all(&file);
+        assert!(content[..10].iter().all(|b| *b == 1));
+        assert!(content[10..2 * CHUNK as usize].iter().all(|b| *b == 0));
+        assert!(content[2 * CHUNK as usize..].iter().all(|b| *b == 1));
+        // Inside of a chunk the bytes become zeros, which stay stored.
+        assert_eq!(file.punch(2 * CHUNK + 5, 2 * CHUNK + 7), 0);
+        assert_eq!(all(&file)[2 * CHUNK as usize + 4..][..4], [1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn reserved_space_is_charged_and_zero() {
+        let mut file = FileData::default();
+        file.write(0, b"abc");
+        let growth = file.growth(1, 100_000);
+        let before = file.charged();
+        file.reserve(1, 100_000);
+        assert_eq!((file.charged(), file.size()), (before + growth, 100_001));
+        assert_eq!(all(&file)[..4], *b"abc\0");
+        assert_eq!(file.next_hole(0), 100_001);
+    }
+
+    #[test]
+    fn stored_parts_are_those_that_were_written() {
+        let mut file = FileData::default();
+        file.write(5, b"abc");
+        file.write(3 * CHUNK - 2, b"defg");
+        let parts: Vec<_> = file.stored(6, 3 * CHUNK + 1).collect();
+        // A chunk stores all bytes from its beginning on.
+        assert_eq!(parts[0], (6, &b"bc"[..]));
+        assert_eq!(parts[1].0, 2 * CHUNK);
+        assert_eq!(parts[1].1[CHUNK as usize - 2..], *b"de");
+        assert_eq!(parts[2], (3 * CHUNK, &b"f"[..]));
+        assert_eq!(file.stored(9, 10).count(), 0);
     }
 
     #[test]

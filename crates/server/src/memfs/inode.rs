@@ -41,6 +41,8 @@ pub(super) struct Inode {
     pub(super) born_ns: u64,
     /// The verifier of the exclusive CREATE that made it.
     pub(super) exclusive: Option<u64>,
+    /// How many opens keep it when its last name is gone. Changed under the shared lock.
+    pub(super) holds: AtomicU64,
 }
 
 impl Inode {

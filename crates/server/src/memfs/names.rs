@@ -13,6 +13,17 @@ const FILE_MODE: u32 = 0o644;
 /// Mode of a directory whose maker names none.
 const DIR_MODE: u32 = 0o755;
 
+/// What a name may lead to that is removed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Removable {
+    /// Anything but a directory.
+    File,
+    /// An empty directory.
+    Directory,
+    /// Either.
+    Any,
+}
+
 impl Table {
     fn found(&self, id: FileId) -> Result<ObjectAttr, FsError> {
         Ok(ObjectAttr {
@@ -131,7 +142,7 @@ impl Table {
             let inode = self.get(id)?;
             let regular = matches!(inode.body, Body::Regular(_));
             match how {
-                CreateHow::Exclusive(verifier) if inode.exclusive == Some(*verifier) => {}
+                CreateHow::Exclusive(verifier, _) if inode.exclusive == Some(*verifier) => {}
                 CreateHow::Unchecked(_) if inode.is_dir() => return Err(FsError::IsDir),
                 CreateHow::Unchecked(set) if regular => {
                     let set = SetAttr {
@@ -151,8 +162,8 @@ impl Table {
             CreateHow::Unchecked(set) | CreateHow::Guarded(set) => {
                 self.make(dir, name, cred, body, FILE_MODE, set)
             }
-            CreateHow::Exclusive(verifier) => {
-                let made = self.make(dir, name, cred, body, FILE_MODE, &SetAttr::default())?;
+            CreateHow::Exclusive(verifier, set) => {
+                let made = self.make(dir, name, cred, body, FILE_MODE, set)?;
                 self.get_mut(made.id)?.exclusive = Some(*verifier);
                 Ok(made)
             }
@@ -165,7 +176,7 @@ impl Table {
         dir: FileId,
         name: &[u8],
         cred: &Cred<'_>,
-        directory: bool,
+        what: Removable,
     ) -> Result<(), FsError> {
         if is_dots(name) {
             self.dir(dir)?;
@@ -179,12 +190,12 @@ impl Table {
         let id = self.search(dir, name, cred)?.ok_or(FsError::NoEnt)?;
         self.check_dir_writable(dir, cred)?;
         self.check_sticky(dir, id, cred)?;
-        let is_dir = match (&self.get(id)?.body, directory) {
-            (Body::Directory(_), false) => return Err(FsError::IsDir),
-            (Body::Directory(names), true) if names.len() > 0 => return Err(FsError::NotEmpty),
-            (Body::Directory(_), true) => true,
-            (_, true) => return Err(FsError::NotDir),
-            (_, false) => false,
+        let is_dir = match (&self.get(id)?.body, what) {
+            (Body::Directory(_), Removable::File) => return Err(FsError::IsDir),
+            (Body::Directory(names), _) if names.len() > 0 => return Err(FsError::NotEmpty),
+            (Body::Directory(_), _) => true,
+            (_, Removable::Directory) => return Err(FsError::NotDir),
+            (_, _) => false,
         };
         let now = self.now();
         self.drop_name(dir, name)?;
@@ -293,12 +304,19 @@ impl MemFs {
 
     /// Removes the name of anything but a directory (REMOVE).
     pub fn remove(&self, dir: FileId, name: &[u8], cred: &Cred<'_>) -> Changed<()> {
-        self.change(dir, |table| table.remove(dir, name, cred, false))
+        self.change(dir, |table| table.remove(dir, name, cred, Removable::File))
     }
 
     /// Removes an empty directory (RMDIR).
     pub fn rmdir(&self, dir: FileId, name: &[u8], cred: &Cred<'_>) -> Changed<()> {
-        self.change(dir, |table| table.remove(dir, name, cred, true))
+        self.change(dir, |table| {
+            table.remove(dir, name, cred, Removable::Directory)
+        })
+    }
+
+    /// Removes the name of anything, of a directory if it is empty (REMOVE of version 4).
+    pub fn remove_any(&self, dir: FileId, name: &[u8], cred: &Cred<'_>) -> Changed<()> {
+        self.change(dir, |table| table.remove(dir, name, cred, Removable::Any))
     }
 
     /// Gives a file one more name (LINK). Returns the file's attributes, and the change

@@ -180,6 +180,7 @@ impl Table {
             ctime_ns: now,
             born_ns: now,
             exclusive: None,
+            holds: AtomicU64::new(0),
         }
     }
 
@@ -266,9 +267,16 @@ impl Table {
         let Ok(inode) = self.get_mut(id) else { return };
         inode.ctime_ns = now;
         inode.nlink = inode.nlink.saturating_sub(1);
-        if inode.nlink > 0 && !inode.is_dir() {
+        let is_held = *inode.holds.get_mut() > 0;
+        if (inode.nlink > 0 || is_held) && !inode.is_dir() {
             return;
         }
+        self.discard(id);
+    }
+
+    /// Takes an inode that has no name out of the table.
+    pub(super) fn discard(&mut self, id: FileId) {
+        let Ok(inode) = self.get(id) else { return };
         let content = match &inode.body {
             Body::Regular(data) => data.charged(),
             _ => 0,

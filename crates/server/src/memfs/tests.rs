@@ -213,13 +213,19 @@ fn create_in_its_three_ways() {
         (again.id, again.attr.size, again.attr.mode),
         (file.id, 1, 0o640)
     );
-    let first = create("x", CreateHow::Exclusive(7)).expect("made");
+    let first = create("x", CreateHow::Exclusive(7, SetAttr::default())).expect("made");
     assert_eq!(
-        create("x", CreateHow::Exclusive(7)).map(|f| f.id),
+        create("x", CreateHow::Exclusive(7, SetAttr::default())).map(|f| f.id),
         Ok(first.id)
     );
-    assert_eq!(create("x", CreateHow::Exclusive(8)), Err(FsError::Exist));
-    assert_eq!(create("f", CreateHow::Exclusive(7)), Err(FsError::Exist));
+    assert_eq!(
+        create("x", CreateHow::Exclusive(8, SetAttr::default())),
+        Err(FsError::Exist)
+    );
+    assert_eq!(
+        create("f", CreateHow::Exclusive(7, SetAttr::default())),
+        Err(FsError::Exist)
+    );
     mkdir(&fs, root, "d");
     assert_eq!(
         create("d", CreateHow::Unchecked(SetAttr::default())),

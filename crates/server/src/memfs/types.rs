@@ -42,6 +42,8 @@ pub enum FsError {
     BadCookie,
     #[error("type not supported")]
     BadType,
+    #[error("offset beyond the end of the file")]
+    BeyondEnd,
 }
 
 /// Names one life of one inode. The number is the `fileid`; a number that is used
@@ -162,8 +164,17 @@ pub enum CreateHow {
     Unchecked(SetAttr),
     /// An existing name is an error.
     Guarded(SetAttr),
-    /// As guarded, but the same verifier again finds the file it made before.
-    Exclusive(u64),
+    /// As guarded, but the same verifier again finds the file it made before. The attributes are those of
+    /// a file that is made.
+    Exclusive(u64, SetAttr),
+}
+
+/// What SEEK looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum SeekFor {
+    Data,
+    Hole,
 }
 
 /// What MKNOD can make.

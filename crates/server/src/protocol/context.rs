@@ -6,6 +6,7 @@ use super::mounts::Mounts;
 use super::null::Replies;
 use crate::faults::Faults;
 use crate::memfs::{Cred, FsConfig, MemFs};
+use crate::nfs4::{Clock, State4};
 use crate::options::ServerOptions;
 use crate::stats::Counters;
 use filermark_onc::nfs3::Procedure;
@@ -21,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) options: ServerOptions,
     pub(crate) faults: Faults,
     pub(super) fs: MemFs,
+    /// Clients, sessions, opens and locks of version 4.
+    pub(super) nfs4: State4,
     /// The options as they hold over UDP.
     pub(super) udp_options: ServerOptions,
     pub(super) null_udp: Replies,
@@ -52,6 +55,11 @@ impl Shared {
     pub(crate) fn partial_bytes_max(&self) -> u64 {
         let least = PARTIAL_BYTES_MIN.max(PARTIAL_RECORDS_MIN * self.max_record() as u64);
         least.max(self.options.capacity_bytes / 4)
+    }
+
+    /// Whether version 4 is served: over streams, and not with canned replies.
+    pub(super) fn has_version4(&self, peer: &Peer) -> bool {
+        !self.options.null && !peer.is_datagram()
     }
 
     /// What was chosen, as it holds for this client's transport.
@@ -93,6 +101,11 @@ impl Shared {
         let (udp_options, runs) = (options.over_udp(), Arc::default());
         Shared {
             faults: Faults::new(&options, started_ns),
+            nfs4: State4::new(
+                fs.write_verifier(),
+                options.capacity_bytes / 4,
+                Clock::System,
+            ),
             fsid: fs.write_verifier(),
             null: Replies::new(&options, &runs, prepared),
             null_udp: Replies::new(&udp_options, &runs, prepared),

@@ -23,22 +23,21 @@ pub(super) fn handle(id: FileId) -> [u8; HANDLE] {
     bytes
 }
 
-/// Reads a handle; what we never gave out is BADHANDLE. Zeros may follow ours: version 2 fills its
-/// handles up with them, and a handle may come back by the other version.
+/// Reads a handle; what we never gave out is BADHANDLE.
 pub(super) fn file_id(handle: &FileHandle<'_>) -> Result<FileId, Nfsstat3> {
-    let word = |at: usize| {
-        let bytes = handle
-            .as_bytes()
-            .get(at..)
-            .and_then(|rest| rest.first_chunk::<8>());
-        bytes.copied().ok_or(Nfsstat3::Badhandle)
-    };
-    let tail = handle.as_bytes().get(HANDLE..).unwrap_or_default();
+    file_id_of(handle.as_bytes()).ok_or(Nfsstat3::Badhandle)
+}
+
+/// The same for the bytes of a handle of any version. Zeros may follow ours: version 2 fills its handles
+/// up with them, and a handle may come back by another version.
+pub(super) fn file_id_of(handle: &[u8]) -> Option<FileId> {
+    let word = |at: usize| handle.get(at..)?.first_chunk::<8>().copied();
+    let tail = handle.get(HANDLE..).unwrap_or_default();
     let known = tail.is_empty() || (tail.len() == FHSIZE - HANDLE && tail.iter().all(|b| *b == 0));
     if !known || word(0)? != *MAGIC {
-        return Err(Nfsstat3::Badhandle);
+        return None;
     }
-    Ok(FileId {
+    Some(FileId {
         number: u64::from_be_bytes(word(8)?),
         generation: u64::from_be_bytes(word(16)?),
     })
@@ -63,6 +62,8 @@ pub(super) fn status(error: FsError) -> Nfsstat3 {
         FsError::NotSync => Nfsstat3::NotSync,
         FsError::BadCookie => Nfsstat3::BadCookie,
         FsError::BadType => Nfsstat3::Badtype,
+        // Only SEEK of version 4 has it.
+        FsError::BeyondEnd => Nfsstat3::Inval,
     }
 }
 
@@ -141,6 +142,8 @@ pub(super) fn create_how(how: &Createhow3) -> CreateHow {
     match how {
         Createhow3::Unchecked(set) => CreateHow::Unchecked(set_attr(set)),
         Createhow3::Guarded(set) => CreateHow::Guarded(set_attr(set)),
-        Createhow3::Exclusive(verf) => CreateHow::Exclusive(u64::from_be_bytes(*verf)),
+        Createhow3::Exclusive(verf) => {
+            CreateHow::Exclusive(u64::from_be_bytes(*verf), SetAttr::default())
+        }
     }
 }

@@ -13,7 +13,7 @@ use filermark_onc::nfs3::*;
 /// The largest listing that is made, in bytes, whatever the client's limit.
 const MAX_LISTING: u32 = 1 << 20;
 
-fn max_listing(cx: &Context<'_>) -> u32 {
+pub(super) fn max_listing(cx: &Context<'_>) -> u32 {
     MAX_LISTING.min(cx.options.rtmax)
 }
 

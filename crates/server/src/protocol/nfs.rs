@@ -158,6 +158,14 @@ impl Service {
 
     #[inline]
     pub(super) fn verdict(&self, procedure: Procedure, peer: &Peer) -> ReplyAction {
+        let delay_ns = self.shared.faults.delay_ns(procedure);
+        self.outcome(delay_ns, procedure != Procedure::Null, peer)
+    }
+
+    /// What is to happen with a reply that is to be held back so long. `is_operation`: it takes the
+    /// server's time.
+    #[inline]
+    pub(super) fn outcome(&self, delay_ns: u64, is_operation: bool, peer: &Peer) -> ReplyAction {
         let faults = &self.shared.faults;
         if faults.swallow_reply() {
             self.counters.replies_dropped.add(1);
@@ -165,8 +173,8 @@ impl Service {
             return ReplyAction::Lose;
         }
         let late = faults.late_ns();
-        match faults.delay_ns(procedure).saturating_add(late) {
-            0 if faults.has_capacity() && procedure != Procedure::Null => ReplyAction::Later(0),
+        match delay_ns.saturating_add(late) {
+            0 if faults.has_capacity() && is_operation => ReplyAction::Later(0),
             0 if peer.is_datagram() && faults.repeat_reply() => {
                 self.counters.replies_repeated.add(1);
                 ReplyAction::SendTwice

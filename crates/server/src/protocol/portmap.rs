@@ -5,7 +5,7 @@ use super::context::{Peer, ReplyAction, Service};
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::rpcbind::{self, GetaddrArgs, GetaddrRes, Rpcb};
 use filermark_onc::xdr::{self, Decoder, Encoder, encode_list};
-use filermark_onc::{mount, mount1, nfs2, nfs3, portmap};
+use filermark_onc::{mount, mount1, nfs2, nfs3, nfs4, portmap};
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,6 +20,28 @@ const PROGRAMS: [(u32, u32); 7] = [
     (nfs3::PROGRAM, nfs3::VERSION),
 ];
 
+/// Version 4 is served over TCP alone.
+const NFS4: (u32, u32) = (nfs4::PROGRAM, nfs4::VERSION);
+
+/// What is served over which transport.
+#[derive(Clone, Copy)]
+struct Offer {
+    udp: bool,
+    version4: bool,
+}
+
+impl Offer {
+    /// Programs and versions of a transport.
+    fn programs(self, is_udp: bool) -> impl Iterator<Item = (u32, u32)> {
+        let version4 = (self.version4 && !is_udp).then_some(NFS4);
+        PROGRAMS.into_iter().chain(version4)
+    }
+
+    fn has(self, is_udp: bool, program: (u32, u32)) -> bool {
+        (self.udp || !is_udp) && self.programs(is_udp).any(|one| one == program)
+    }
+}
+
 impl Service {
     pub(super) fn portmap(
         &mut self,
@@ -28,10 +50,13 @@ impl Service {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Result<ReplyAction, Refusal> {
-        let udp = self.shared.options.udp;
+        let offer = Offer {
+            udp: self.shared.options.udp,
+            version4: !self.shared.options.null,
+        };
         match call.vers {
-            portmap::VERSION => version2(call, d, peer, udp, out)?,
-            rpcbind::VERSION3 | rpcbind::VERSION4 => version3(call, d, peer, udp, out)?,
+            portmap::VERSION => version2(call, d, peer, offer, out)?,
+            rpcbind::VERSION3 | rpcbind::VERSION4 => version3(call, d, peer, offer, out)?,
             _ => return Err(mismatch(portmap::VERSION, rpcbind::VERSION4)),
         }
         self.counters.portmap.add(1);
@@ -43,7 +68,7 @@ fn version2(
     call: &CallHeader<'_>,
     d: &mut Decoder<'_>,
     peer: &Peer,
-    udp: bool,
+    offer: Offer,
     out: &mut Vec<u8>,
 ) -> Result<(), Refusal> {
     use portmap::{GetportArgs, IPPROTO_TCP, IPPROTO_UDP, Mapping, Procedure};
@@ -52,16 +77,21 @@ fn version2(
         Some(Procedure::Null) => reply(out, call.xid, |_| ()),
         Some(Procedure::Getport) => {
             let asked = xdr::finish::<GetportArgs>(d)?.mapping;
-            let transport = asked.prot == IPPROTO_TCP || (udp && asked.prot == IPPROTO_UDP);
-            let here = transport && PROGRAMS.contains(&(asked.prog, asked.vers));
+            let program = (asked.prog, asked.vers);
+            let here = match asked.prot {
+                IPPROTO_TCP => offer.has(false, program),
+                IPPROTO_UDP => offer.has(true, program),
+                _ => false,
+            };
             reply(out, call.xid, |out| put(out, &if here { port } else { 0 }));
         }
         Some(Procedure::Dump) => reply(out, call.xid, |out| {
             let transports = [IPPROTO_TCP, IPPROTO_UDP]
                 .into_iter()
-                .take(1 + usize::from(udp));
+                .take(1 + usize::from(offer.udp));
             let all = transports.flat_map(|prot| {
-                PROGRAMS.map(|(prog, vers)| Mapping {
+                let programs = offer.programs(prot == IPPROTO_UDP);
+                programs.map(move |(prog, vers)| Mapping {
                     prog,
                     vers,
                     prot,
@@ -81,13 +111,16 @@ fn version3(
     call: &CallHeader<'_>,
     d: &mut Decoder<'_>,
     peer: &Peer,
-    udp: bool,
+    offer: Offer,
     out: &mut Vec<u8>,
 ) -> Result<(), Refusal> {
     use rpcbind::Procedure;
     let ip = peer.local.ip();
-    let netids = [rpcbind::netid(&ip), rpcbind::netid_udp(&ip)];
-    let netids = netids.into_iter().take(1 + usize::from(udp));
+    let transports = [
+        (rpcbind::netid(&ip), false),
+        (rpcbind::netid_udp(&ip), true),
+    ];
+    let mut transports = transports.into_iter().take(1 + usize::from(offer.udp));
     let address = rpcbind::format_uaddr(&peer.local);
     let procedure = Procedure::from_u32(call.proc);
     match procedure {
@@ -97,20 +130,27 @@ fn version3(
         {
             let asked = xdr::finish::<GetaddrArgs<'_>>(d)?.rpcb;
             // An empty netid means the transport of the call.
-            let transport =
-                asked.netid.is_empty() || netids.clone().any(|n| n.as_bytes() == asked.netid);
-            let here = transport && PROGRAMS.contains(&(asked.prog, asked.vers));
+            let is_udp = match asked.netid {
+                b"" => Some(peer.is_datagram()),
+                netid => transports
+                    .find(|(name, _)| name.as_bytes() == netid)
+                    .map(|(_, is_udp)| is_udp),
+            };
+            let program = (asked.prog, asked.vers);
+            let here = is_udp.is_some_and(|is_udp| offer.has(is_udp, program));
             let address = rpcbind::format_uaddr(&reachable(peer.local, asked.addr));
             let addr = if here { address.as_bytes() } else { b"" };
             reply(out, call.xid, |out| put(out, &GetaddrRes { addr }));
         }
         Some(Procedure::Dump) => reply(out, call.xid, |out| {
-            let all = netids.flat_map(|netid| {
-                PROGRAMS.map(|(prog, vers)| Rpcb {
+            let address = address.as_bytes();
+            let all = transports.flat_map(|(netid, is_udp)| {
+                let programs = offer.programs(is_udp);
+                programs.map(move |(prog, vers)| Rpcb {
                     prog,
                     vers,
                     netid: netid.as_bytes(),
-                    addr: address.as_bytes(),
+                    addr: address,
                     owner: b"filermark",
                 })
             });

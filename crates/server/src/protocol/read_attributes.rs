@@ -159,7 +159,7 @@ pub(super) fn with_handle(id: FileId, body: impl FnOnce(FileHandle<'_>)) {
     }
 }
 
-fn access_bits(rights: Rights) -> u32 {
+pub(super) fn access_bits(rights: Rights) -> u32 {
     let mut granted = 0;
     let mut grant = |yes: bool, bits: u32| granted |= if yes { bits } else { 0 };
     grant(rights.read, bits::READ);

@@ -6,7 +6,7 @@ use super::convert::{attr, file_id, status, wcc};
 use super::nfs::Served;
 use super::null::sample::{self, VERIFIER};
 use super::null::{Request, runs};
-use crate::memfs::FsError;
+use crate::memfs::{Attr, Changed, FileId, FsError, ReadEnd};
 use crate::options::ServerOptions;
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::Encoder;
@@ -63,16 +63,12 @@ fn read(cx: &mut Context<'_>, args: &ReadArgs<'_>, out: &mut Vec<u8>) {
         Ok(id) => id,
         Err(status) => return put(out, &ReadRes::Err(Failed::new(status))),
     };
-    let wanted = args.count.min(cx.options.rtmax);
-    let count = wanted.min(cx.shared.faults.short.unwrap_or(u32::MAX));
     let gap = out.len();
     out.resize(gap + FRONT_OF_READ, 0);
     let data = out.len();
-    let fs = &cx.shared.fs;
-    let (found, end) = fs.read_file(id, args.offset, count, &cx.caller.cred(), out);
+    let (found, end) = fetch(cx, id, args.offset, args.count, out);
     match (found, end) {
         (Some(found), Ok(end)) => {
-            out.resize(data + (end.count as usize).next_multiple_of(4), 0);
             let front = &mut *cx.scratch;
             front.clear();
             let mut e = Encoder::new(front);
@@ -82,10 +78,6 @@ fn read(cx: &mut Context<'_>, args: &ReadArgs<'_>, out: &mut Vec<u8>) {
             e.bool(end.eof);
             e.u32(end.count);
             out[gap..data].copy_from_slice(front);
-            cx.counters.bytes_read.add(u64::from(end.count));
-            cx.counters
-                .transfers_cut
-                .add(u64::from(end.count < wanted && !end.eof));
         }
         (found, end) => {
             out.truncate(gap);
@@ -93,6 +85,28 @@ fn read(cx: &mut Context<'_>, args: &ReadArgs<'_>, out: &mut Vec<u8>) {
             put(out, &ReadRes::Err(cx.obj_failed(error, found)));
         }
     }
+}
+
+/// Appends the data of a READ of any version, filled up to a multiple of 4 bytes: as much as was asked for,
+/// but for the limits and faults of the server.
+pub(super) fn fetch(
+    cx: &Context<'_>,
+    id: FileId,
+    offset: u64,
+    count: u32,
+    out: &mut Vec<u8>,
+) -> (Option<Attr>, Result<ReadEnd, FsError>) {
+    let wanted = count.min(cx.options.rtmax);
+    let count = wanted.min(cx.shared.faults.short.unwrap_or(u32::MAX));
+    let (fs, start) = (&cx.shared.fs, out.len());
+    let (found, end) = fs.read_file(id, offset, count, &cx.caller.cred(), out);
+    if let Ok(end) = &end {
+        out.resize(start + (end.count as usize).next_multiple_of(4), 0);
+        cx.counters.bytes_read.add(u64::from(end.count));
+        let is_cut = end.count < wanted && !end.eof;
+        cx.counters.transfers_cut.add(u64::from(is_cut));
+    }
+    (found, end)
 }
 
 impl Served for WriteArgs<'_> {
@@ -140,35 +154,78 @@ fn write_marker(run: u64, args: &WriteArgs<'_>, request: &mut Request<'_, '_>) {
 
 fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> WriteRes {
     let id = file_id(&args.file).map_err(Failed::new)?;
-    let (shared, wanted) = (cx.shared, args.count as usize);
-    let Some(data) = args.data.get(..wanted) else {
+    let Some(data) = args.data.get(..args.count as usize) else {
         return Err(Failed::new(Nfsstat3::Inval)); // fewer bytes than announced
     };
+    let done = store(cx, id, args.offset, data, args.stable);
+    let file_wcc = wcc(&done.wcc, cx.shared.fsid);
+    match done.result {
+        Ok(stored) => Ok(WriteOk {
+            file_wcc,
+            count: stored.count,
+            committed: stored.committed,
+            verf: stored.verf,
+        }),
+        Err(error) => Err(Failed {
+            status: status(error),
+            info: FileWcc { file_wcc },
+        }),
+    }
+}
+
+/// What a WRITE did.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stored {
+    pub(super) count: u32,
+    pub(super) committed: StableHow,
+    pub(super) verf: Verf,
+}
+
+/// WRITE of versions 3 and 4: as much as was asked for, but for the limits and faults of the server.
+pub(super) fn store(
+    cx: &Context<'_>,
+    id: FileId,
+    offset: u64,
+    data: &[u8],
+    stable: StableHow,
+) -> Changed<Stored> {
+    let (shared, wanted) = (cx.shared, data.len());
     let most = cx
         .options
         .wtmax
         .min(shared.faults.short.unwrap_or(u32::MAX)) as usize;
-    let data = &data[..data.len().min(most)];
-    let unstable = shared.faults.unstable && args.stable == StableHow::Unstable;
+    let data = &data[..wanted.min(most)];
+    let unstable = shared.faults.unstable && stable == StableHow::Unstable;
     // The verifier of the time before the write: what is lost while it is answered has an
     // earlier one than the COMMIT that follows.
     let verf = shared.fs.write_verifier().to_be_bytes();
     let cred = cx.caller.cred();
     let done = match unstable && shared.faults.loses {
-        true => shared.fs.write_unstable(id, args.offset, data, &cred),
-        false => shared.fs.write_file(id, args.offset, data, &cred),
+        true => shared.fs.write_unstable(id, offset, data, &cred),
+        false => shared.fs.write_file(id, offset, data, &cred),
     };
-    let file_wcc = wcc(&done.wcc, shared.fsid);
-    if let Err(error) = done.result {
-        return Err(Failed {
-            status: status(error),
-            info: FileWcc { file_wcc },
-        });
+    if done.result.is_ok() {
+        count_write(cx, data.len(), wanted);
     }
-    cx.counters.bytes_written.add(data.len() as u64);
-    cx.counters
-        .transfers_cut
-        .add(u64::from(data.len() < wanted));
+    let committed = match unstable {
+        true => StableHow::Unstable,
+        false => StableHow::FileSync,
+    };
+    Changed {
+        wcc: done.wcc,
+        result: done.result.map(|()| Stored {
+            count: data.len() as u32,
+            committed,
+            verf,
+        }),
+    }
+}
+
+/// Counts a WRITE that was done, and changes the write verifier where that is due.
+fn count_write(cx: &Context<'_>, written: usize, wanted: usize) {
+    cx.counters.bytes_written.add(written as u64);
+    cx.counters.transfers_cut.add(u64::from(written < wanted));
+    let shared = cx.shared;
     if shared.faults.verifier_changes() {
         match shared.faults.loses {
             true => cx.counters.writes_lost.add(shared.fs.revert_uncommitted()),
@@ -176,16 +233,6 @@ fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> WriteRes {
         }
         cx.counters.verifier_changes.add(1);
     }
-    Ok(WriteOk {
-        file_wcc,
-        count: data.len() as u32,
-        committed: if unstable {
-            StableHow::Unstable
-        } else {
-            StableHow::FileSync
-        },
-        verf,
-    })
 }
 
 impl Served for CommitArgs<'_> {

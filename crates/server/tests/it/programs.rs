@@ -75,17 +75,17 @@ fn other_programs_versions_and_procedures() {
     let umnt = mount::UmntArgs {
         dirpath: b"/export",
     };
-    let mismatch = |low| {
-        let stat = AcceptStat::ProgMismatch { low, high: 3 };
+    let mismatch = |low, high| {
+        let stat = AcceptStat::ProgMismatch { low, high };
         Err(RpcRefusal::Accepted(stat))
     };
-    assert_eq!(null(&mut client, (mount::PROGRAM, 2)), mismatch(1));
+    assert_eq!(null(&mut client, (mount::PROGRAM, 2)), mismatch(1, 3));
     assert_eq!(
         client.call_program((mount::PROGRAM, 4), &umnt, |()| ()),
-        mismatch(1)
+        mismatch(1, 3)
     );
-    assert_eq!(null(&mut client, (nfs3::PROGRAM, 4)), mismatch(2));
-    assert_eq!(null(&mut client, (nfs3::PROGRAM, 1)), mismatch(2));
+    assert_eq!(null(&mut client, (nfs3::PROGRAM, 5)), mismatch(2, 4));
+    assert_eq!(null(&mut client, (nfs3::PROGRAM, 1)), mismatch(2, 4));
     let unavailable = Err(RpcRefusal::Accepted(AcceptStat::ProgUnavail));
     assert_eq!(null(&mut client, (100_227, 3)), unavailable);
     assert_eq!(
@@ -163,9 +163,14 @@ fn portmapper_and_rpcbind_on_both_families() {
         assert_eq!(port(mount::PROGRAM, 3), u32::from(address.port()));
         assert_eq!(port(nfs3::PROGRAM, 2), u32::from(address.port()));
         assert_eq!(port(mount::PROGRAM, 1), u32::from(address.port()));
-        assert_eq!((port(nfs3::PROGRAM, 4), port(1, 1)), (0, 0));
+        assert_eq!(port(nfs3::PROGRAM, 4), u32::from(address.port()));
+        assert_eq!((port(nfs3::PROGRAM, 5), port(1, 1)), (0, 0));
+        let mut args = portmap::GetportArgs::tcp(nfs3::PROGRAM, 4);
+        args.mapping.prot = portmap::IPPROTO_UDP;
+        let over_udp = client.call_program(pmap, &args, |port| port);
+        assert_eq!(over_udp, Ok(0), "version 4 is not served over UDP");
         let count = client.call_program(pmap, &portmap::DumpArgs {}, |list| list.len());
-        assert_eq!(count, Ok(14));
+        assert_eq!(count, Ok(15));
         let netid = rpcbind::netid(&address.ip()).as_bytes();
         for vers in [3, 4] {
             let rpcb = rpcbind::Rpcb {
@@ -182,7 +187,7 @@ fn portmapper_and_rpcbind_on_both_families() {
             assert_eq!(uaddr, Ok(Some(*address)));
         }
     }
-    assert_eq!(server.stats().portmap, 18);
+    assert_eq!(server.stats().portmap, 22);
 }
 
 #[test]

@@ -406,7 +406,7 @@ fn the_useless_procedures_succeed_and_unknown_ones_do_not() {
     };
     let mismatch = |low, high| RpcRefusal::Accepted(AcceptStat::ProgMismatch { low, high });
     let client = &mut old.client;
-    assert_eq!(refused(client, (PROGRAM, 4)), mismatch(2, 3));
+    assert_eq!(refused(client, (PROGRAM, 9)), mismatch(2, 4));
     assert_eq!(refused(client, (mount1::PROGRAM, 2)), mismatch(1, 3));
     // 3 is UMNT of MOUNT v1.
     let done = client.call_program((mount1::PROGRAM, mount1::VERSION), &umnt, |()| ());

@@ -162,6 +162,7 @@ impl Core<Sessions> {
         compound: &mut CompoundRes<'_, Operation>,
     ) -> Result<(), Judged> {
         let result = compound.read::<SequenceArgs>()?;
+        let next = compound.next_status();
         let call = self.calls.get_mut(slot);
         let conn = call.conn;
         let client = &mut self.own.clients[conn as usize];
@@ -171,7 +172,7 @@ impl Core<Sessions> {
         if call.own.session != client.number {
             return Err(Judged::Ended(CallOutcome::Ends(Status::Garbage)));
         }
-        match established.session.sequence_result(taken, &result) {
+        match established.session.sequence_result(taken, &result, next) {
             SequenceOutcome::Executed { status_flags } => {
                 call.own.slot = None;
                 client.works();

@@ -35,7 +35,7 @@ fn sequence_names_session_slot_and_the_highest_slot_in_use() {
     assert_eq!((args.highest_slotid, args.cachethis), (2, true));
     // The same until there is a result, so that it can be sent again.
     assert_eq!(session.sequence(1, true), args);
-    executed(session.sequence_result(1, &Ok(samples::sequence_ok(1, 1))));
+    executed(session.sequence_result(1, &Ok(samples::sequence_ok(1, 1)), None));
     assert_eq!(session.take_slot(), Some(1));
     assert_eq!(session.sequence(1, false).sequenceid, 2);
 }
@@ -50,14 +50,14 @@ fn slots_shrink_and_grow_as_the_server_wishes() {
             ..samples::sequence_ok(1, slotid)
         })
     };
-    executed(session.sequence_result(0, &wish(0, 1)));
+    executed(session.sequence_result(0, &wish(0, 1), None));
     assert_eq!(session.take_slot(), Some(0));
     assert_eq!(session.take_slot(), None);
     for slot in &slots[2..] {
-        executed(session.sequence_result(*slot, &wish(*slot, 1)));
+        executed(session.sequence_result(*slot, &wish(*slot, 1), None));
     }
     assert_eq!((session.take_slot(), session.slots().usable()), (None, 2));
-    executed(session.sequence_result(1, &wish(1, u32::MAX)));
+    executed(session.sequence_result(1, &wish(1, u32::MAX), None));
     assert_eq!(session.slots().usable(), 30);
 }
 
@@ -89,15 +89,21 @@ fn a_failure_of_sequence_does_not_count() {
     for (status, expected, in_use) in outcomes {
         let mut session = session(2);
         let slot = session.take_slot().unwrap();
-        assert_eq!(session.sequence_result(slot, &Err(status)), expected);
+        assert_eq!(session.sequence_result(slot, &Err(status), None), expected);
         assert_eq!(session.slots().is_in_use(slot), in_use, "{status}");
         assert_eq!(session.sequence(slot, false).sequenceid, 1, "{status}");
     }
     let mut session = session(2);
     let slot = session.take_slot().unwrap();
-    let outcome = session.sequence_result(slot, &Err(Nfsstat4::RetryUncachedRep));
+    let outcome = session.sequence_result(slot, &Err(Nfsstat4::RetryUncachedRep), None);
     assert_eq!(outcome, SequenceOutcome::ReplyNotKept);
     assert_eq!(session.sequence(slot, false).sequenceid, 2);
+    // The same behind SEQUENCE.
+    let slot = session.take_slot().expect("free");
+    let ok = samples::sequence_ok(2, slot);
+    let next = Some(Nfsstat4::RetryUncachedRep);
+    let outcome = session.sequence_result(slot, &Ok(ok), next);
+    assert_eq!(outcome, SequenceOutcome::ReplyNotKept);
 }
 
 #[test]
@@ -115,12 +121,12 @@ fn the_result_of_another_call_frees_no_slot() {
         samples::sequence_ok(1, u32::MAX),
         other_session,
     ] {
-        let outcome = session.sequence_result(wrong.slotid.min(1), &Ok(wrong));
+        let outcome = session.sequence_result(wrong.slotid.min(1), &Ok(wrong), None);
         assert_eq!(outcome, SequenceOutcome::OtherCall);
     }
     assert!(session.slots().is_in_use(slot));
-    executed(session.sequence_result(slot, &Ok(right)));
-    let outcome = session.sequence_result(slot, &Ok(samples::sequence_ok(2, slot)));
+    executed(session.sequence_result(slot, &Ok(right), None));
+    let outcome = session.sequence_result(slot, &Ok(samples::sequence_ok(2, slot)), None);
     assert_eq!(outcome, SequenceOutcome::OtherCall);
 }
 
@@ -138,7 +144,7 @@ fn flags_are_read() {
         status_flags: seq4_status::EXPIRED_ALL_STATE_REVOKED,
         ..samples::sequence_ok(1, slot)
     };
-    assert!(executed(session.sequence_result(slot, &Ok(ok))).is_state_revoked());
+    assert!(executed(session.sequence_result(slot, &Ok(ok), None)).is_state_revoked());
 }
 
 proptest! {
@@ -160,7 +166,7 @@ proptest! {
                     highest_slotid: 80,
                     ..samples::sequence_ok(args.sequenceid, args.slotid)
                 };
-                executed(session.sequence_result(args.slotid, &Ok(ok)));
+                executed(session.sequence_result(args.slotid, &Ok(ok), None));
                 counts[args.slotid as usize] += 1;
             } else if let Some(slot) = session.take_slot() {
                 let args = session.sequence(slot, false);

@@ -34,12 +34,15 @@ fn a_call_whose_reply_was_lost_is_executed_once() {
 /// A reply that was not to be kept: the call is sent as a new one.
 #[test]
 fn a_read_whose_reply_was_lost_is_read_again() {
-    let mut bench = Bench::new(once(Read, Deed::CloseAfter));
-    bench.succeed(read(0, SIZE));
-    let counters = bench.counters();
-    assert_eq!(counters["uncached_replies"], 1);
-    assert_eq!((counters["READ"], counters["OPEN"]), (2, 1));
-    bench.end();
+    for reports_behind in [false, true] {
+        let mut bench = Bench::new(once(Read, Deed::CloseAfter));
+        bench.server.state().reports_behind = reports_behind;
+        bench.succeed(read(0, SIZE));
+        let counters = bench.counters();
+        assert_eq!(counters["uncached_replies"], 1);
+        assert_eq!((counters["READ"], counters["OPEN"]), (2, 1));
+        bench.end();
+    }
 }
 
 /// A server that keeps no replies: OPEN and CREATE are sent as new calls.

@@ -92,6 +92,8 @@ pub(super) struct State {
     pub(super) answers: Vec<Vec<u8>>,
     /// Replies are kept, if the client wants it.
     pub(super) keeps: bool,
+    /// A reply that was not kept is reported by the operation behind SEQUENCE.
+    pub(super) reports_behind: bool,
     /// How safe WRITEs are answered.
     pub(super) stable: StableHow,
     pub(super) most_open: usize,
@@ -130,6 +132,7 @@ impl Server {
             replays: 0,
             answers: Vec::new(),
             keeps: true,
+            reports_behind: false,
             stable: StableHow::FileSync,
             most_open: 0,
             verf: [1; 8],
@@ -389,7 +392,22 @@ impl State {
         match checked {
             Checked::New => {}
             Checked::Failed(status) => {
-                compound.fail(Operation::Sequence, status);
+                match rest.first().filter(|_| self.reports_behind) {
+                    Some(next) if status == Nfsstat4::RetryUncachedRep => {
+                        compound.result::<SequenceArgs>(&Ok(SequenceOk {
+                            sessionid: sequence.sessionid,
+                            sequenceid: sequence.sequenceid,
+                            slotid: sequence.slotid,
+                            highest_slotid: slots - 1,
+                            target_highest_slotid: slots - 1,
+                            status_flags: 0,
+                        }));
+                        compound.fail(next.operation(), status);
+                    }
+                    _ => {
+                        compound.fail(Operation::Sequence, status);
+                    }
+                }
                 compound.finish();
                 return Some(vec![reply]);
             }

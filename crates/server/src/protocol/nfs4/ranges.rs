@@ -1,0 +1,118 @@
+//! ALLOCATE, DEALLOCATE, SEEK, COPY and CLONE of version 4.2 (RFC 7862 section 15).
+
+use super::compound::Compound;
+use crate::memfs::{CopyRange, FileId, SeekFor};
+use filermark_onc::nfs4::*;
+
+/// Most bytes of one COPY: the file system is locked meanwhile. The client sends another one for the rest.
+const COPY_BYTES_MAX: u64 = 16 << 20;
+
+impl Compound<'_> {
+    /// The current file, which this stateid must allow to be used so.
+    fn used(&self, stateid: &Stateid4, access: u32) -> Res<FileId> {
+        let object = self.current()?;
+        self.must_be_file(object)?;
+        let id = object.file_or(Nfsstat4::Isdir)?;
+        self.check_stateid(stateid, id, access)?;
+        Ok(id)
+    }
+
+    pub(super) fn allocate(&self, args: &AllocateArgs) -> AllocateRes {
+        let id = self.used(&args.stateid, share::WRITE)?;
+        let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
+        match args.length {
+            0 => Err(Nfsstat4::Inval),
+            length => Self::of_fs(fs.allocate(id, args.offset, length, &cred)),
+        }
+    }
+
+    pub(super) fn deallocate(&self, args: &DeallocateArgs) -> DeallocateRes {
+        let id = self.used(&args.stateid, share::WRITE)?;
+        let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
+        match args.length {
+            0 => Err(Nfsstat4::Inval),
+            length => Self::of_fs(fs.deallocate(id, args.offset, length, &cred)),
+        }
+    }
+
+    pub(super) fn seek(&self, args: &SeekArgs) -> SeekRes {
+        let id = self.used(&args.stateid, share::READ)?;
+        let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
+        let what = match args.what {
+            DataContent4::Data => SeekFor::Data,
+            DataContent4::Hole => SeekFor::Hole,
+        };
+        let found = Self::of_fs(fs.seek(id, args.offset, what, &cred))?;
+        Ok(SeekOk {
+            eof: found.is_none(),
+            offset: match found {
+                Some(offset) => offset,
+                None => Self::of_fs(fs.readable_size(id, &cred))?,
+            },
+        })
+    }
+
+    /// The files of COPY and CLONE: from the saved to the current file handle.
+    fn both(&self, source: &Stateid4, target: &Stateid4) -> Res<(FileId, FileId)> {
+        let saved = self.saved()?;
+        self.must_be_file(saved)?;
+        let from = saved.file_or(Nfsstat4::Isdir)?;
+        let to = self.used(target, share::WRITE)?;
+        self.check_resolved(&self.resolved_saved(source)?, from, share::READ)?;
+        Ok((from, to))
+    }
+
+    pub(super) fn copy(&self, args: &CopyArgs<'_>) -> CopyRes {
+        self.copied(args).map_err(Failed4::Status)
+    }
+
+    fn copied(&self, args: &CopyArgs<'_>) -> Res<CopyOk> {
+        if !args.source_server.is_empty() {
+            return Err(Nfsstat4::Notsupp); // from another server
+        }
+        let (from, to) = self.both(&args.src_stateid, &args.dst_stateid)?;
+        let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
+        let size = Self::of_fs(fs.readable_size(from, &cred))?;
+        let rest = size.checked_sub(args.src_offset).ok_or(Nfsstat4::Inval)?;
+        let wanted = if args.count == 0 { rest } else { args.count };
+        if wanted > rest {
+            return Err(Nfsstat4::Inval);
+        }
+        let range = CopyRange {
+            from,
+            from_offset: args.src_offset,
+            to,
+            to_offset: args.dst_offset,
+            count: wanted.min(COPY_BYTES_MAX),
+        };
+        let count = match wanted {
+            0 => 0,
+            _ => Self::of_fs(fs.copy_range(&range, &cred))?,
+        };
+        Ok(CopyOk {
+            response: WriteResponse4 {
+                callback_id: None,
+                count,
+                committed: StableHow::FileSync,
+                writeverf: fs.write_verifier().to_be_bytes(),
+            },
+            requirements: CopyRequirements4 {
+                consecutive: true,
+                synchronous: true,
+            },
+        })
+    }
+
+    pub(super) fn clone_range(&self, args: &CloneArgs) -> CloneRes {
+        let (from, to) = self.both(&args.src_stateid, &args.dst_stateid)?;
+        let range = CopyRange {
+            from,
+            from_offset: args.src_offset,
+            to,
+            to_offset: args.dst_offset,
+            count: args.count,
+        };
+        let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
+        Self::of_fs(fs.copy_range(&range, &cred)).map(drop)
+    }
+}
