@@ -59,6 +59,7 @@ mod leases;
 mod lines;
 mod live;
 mod metrics;
+mod mixed_agents;
 mod monitors;
 mod netem;
 mod netmist;

@@ -1,8 +1,8 @@
 //! The Windows program under Wine, against real servers and a drive. `ci/windows` builds the
 //! program and runs these tests; `./test` leaves them out.
 
-use crate::client_hosts::assert_adds_up;
-use crate::load_guard::{Machine, alone, beside_others, when_quiet};
+use crate::load_guard::{alone, beside_others, when_quiet};
+use crate::mixed_agents::{AGENTS, Agent, assert_same_rate, keys, two_agents};
 use crate::real;
 use crate::smb::{self, ProtocolCase};
 use crate::sweep::{Ended, PROGRAM, Sweep};
@@ -10,9 +10,7 @@ use filermark_model::Op;
 use filermark_server::{RunningServer, Server, ServerOptions};
 use filermark_testbed::{Fsal, Ganesha, Samba, SambaOptions, Sandbox, Wine, available};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use tempfile::TempDir;
 
 /// Wine in a sandbox of its own; `None`: the test is skipped.
 fn wine() -> Option<Arc<Wine>> {
@@ -178,46 +176,6 @@ fn alone_rates_agree_with_those_of_linux_and_latencies_with_the_delay() {
     });
 }
 
-/// The addresses of the two agents, and their port.
-const AGENTS: [&str; 2] = ["127.0.0.1", "127.0.0.2"];
-const AGENT_PORT: u16 = 20049;
-
-/// An agent that a user starts; ended when it is dropped.
-struct Agent(Child);
-
-impl Agent {
-    /// One that listens at an address, with the key of that client.
-    fn listen(mut command: Command, address: &str, key: &str, log: &Path) -> Self {
-        let log = std::fs::File::create(log).expect("a file for its stderr");
-        command
-            .args(["agent", "--once", "--secret-file", key])
-            .args(["--listen", &format!("{address}:{AGENT_PORT}")])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log);
-        Self(command.spawn().expect("an agent"))
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Keys of a prime and of both agents.
-fn keys() -> TempDir {
-    let dir = tempfile::tempdir().expect("a directory");
-    let made = Command::new(PROGRAM)
-        .args(["agent", "--clients", &AGENTS.join(" "), "--make-keys"])
-        .arg(dir.path().join("keys"))
-        .output()
-        .expect("start filermark");
-    assert!(made.status.success(), "{made:?}");
-    dir
-}
-
 /// A Linux agent and a Windows agent in one run, of a Linux prime and of a Windows prime: the
 /// figures add up, and both agents have the same rate.
 #[test]
@@ -227,52 +185,34 @@ fn agents_of_two_systems_work_in_one_run() {
     let Some(wine) = wine() else { return };
     let server = serve(&wine, ServerOptions::default());
     let keys = keys();
-    let key = |name: &str| keys.path().join("keys").join(name);
     for is_windows in [false, true] {
         let linux = Agent::listen(
             wine.sandbox().command(PROGRAM),
             AGENTS[0],
-            &key("client-127.0.0.1.key").display().to_string(),
-            &keys.path().join("linux.log"),
+            &keys.of(AGENTS[0]).display().to_string(),
+            &keys.log("linux"),
         );
         let mut command = wine.command("wine");
         command.arg(wine.program());
         let windows = Agent::listen(
             command,
             AGENTS[1],
-            &Wine::windows_path(&key("client-127.0.0.2.key")),
-            &keys.path().join("windows.log"),
+            &Wine::windows_path(&keys.of(AGENTS[1])),
+            &keys.log("windows"),
         );
-        let prime_key = key("prime.key");
-        let sweep = Sweep::on(&server)
-            .set("CLIENTS", AGENTS.join(" "))
-            .set("LAUNCHER", "connect")
-            .set("RUNTIME", 4);
+        let sweep = two_agents(&server);
         let sweep = match is_windows {
             false => sweep
                 .in_network_of(wine.sandbox())
-                .set("SECRET_FILE", prime_key.display()),
+                .set("SECRET_FILE", keys.of_prime().display()),
             true => sweep
                 .under_wine(&wine)
-                .set("SECRET_FILE", Wine::windows_path(&prime_key)),
+                .set("SECRET_FILE", Wine::windows_path(&keys.of_prime())),
         };
-        let machine = Machine::watch();
-        let ended = sweep.succeed();
-        let point = ended.point(1);
-        assert_adds_up(&point, &AGENTS);
-        let counts = point.clients.iter().map(|client| {
-            let ops = client.ops.iter();
-            ops.map(|op| op.success_count).sum::<u64>() as f64
-        });
-        let counts: Vec<f64> = counts.collect();
-        println!("operations of the Linux and the Windows agent: {counts:?}");
+        let ended = assert_same_rate(sweep);
         let systems = ended.record().environments;
         let windows_hosts = systems.iter().filter(|e| e.os.starts_with("Windows"));
         assert_eq!(windows_hosts.count(), 1, "{systems:?}");
-        machine.judge(match (counts[1] / counts[0] - 1.0).abs() <= 0.05 {
-            true => Ok(()),
-            false => Err(format!("{counts:?}")),
-        });
         drop((linux, windows));
         wine.end_programs().expect("Wine ends");
     }
