@@ -4,7 +4,7 @@ use super::{plan, smb_plan};
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{
     ClockServicePlan, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, NfsSecurity, PosixPlan,
-    RunPlan, ScriptsPlan, SearchLoad, SearchPlan,
+    RunPlan, ScriptsPlan, SearchLoad, SearchPlan, TlsCertificate, TlsPlan,
 };
 use filermark_model::{Nanos, stop_if};
 
@@ -67,6 +67,14 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
         }),
         nfs_port: Some(2049),
         mount_port: Some(2050),
+        tls: Some(TlsPlan {
+            authorities: "/ca.pem".into(),
+            own: Some(TlsCertificate {
+                certificate: "/client.pem".into(),
+                key: "/client.key".into(),
+            }),
+            server_name: Some("nas".into()),
+        }),
         ..NfsPlan::default()
     };
     let mut smb = smb_plan("password");
