@@ -70,6 +70,31 @@ impl Mounted {
     }
 }
 
+/// What every version can do with files, directories, links and special files, as on a local disk. In
+/// front of a script, which may use its functions.
+const FILES: &str = r#"
+forget() { sync; echo 3 >/proc/sys/vm/drop_caches; }
+dd if=/dev/urandom of=/tmp/data bs=64k count=48 2>/dev/null
+mkdir dir && cp /tmp/data dir/data && forget
+test "$(sha256sum <dir/data)" = "$(sha256sum </tmp/data)"
+test "$(stat -c '%s %A' dir/data)" = '3145728 -rw-r--r--'
+mv dir/data dir/moved && ln dir/moved hardlink && test "$(stat -c %h hardlink)" = 2
+ln -s dir/moved soft && forget && test "$(readlink soft)" = dir/moved
+test "$(head -c 5000 soft | sha256sum)" = "$(head -c 5000 /tmp/data | sha256sum)"
+chmod 640 hardlink && chown 12:34 hardlink && test "$(stat -c '%a %u %g' dir/moved)" = '640 12 34'
+touch -d '2001-02-03 04:05:06.789 UTC' hardlink
+test "$(TZ=UTC stat -c %y hardlink | cut -c1-23)" = '2001-02-03 04:05:06.789'
+truncate -s 3 hardlink && forget && test "$(head -c 3 /tmp/data | sha256sum)" = "$(sha256sum <dir/moved)"
+echo new >hardlink && forget && test "$(cat hardlink)" = new
+mkfifo pipe && test -p pipe && mknod null c 1 3 && forget && test -c null
+test "$(stat -c %t:%T null)" = 1:3
+fails() { want=$1; shift; output=$("$@" 2>&1) && exit 1; case "$output" in *"$want"*) ;; *) echo "$output"; exit 1 ;; esac; }
+fails 'File exists' mkdir dir
+fails 'not empty' rmdir dir
+fails 'No such file' cat missing
+n=$(printf 'n%.0s' $(seq 255)) && touch "$n" && fails 'File name too long' touch "${n}n"
+"#;
+
 #[test]
 fn files_directories_and_links_are_as_on_a_local_disk() {
     let _turn = beside_others();
@@ -191,38 +216,20 @@ fn version_2_works_with_the_kernel_s_client() {
     let ports = [2049];
     let capture = Capture::start(&mounted.sandbox, mounted.client.interface(), &ports);
     let capture = capture.expect("tshark is installed");
-    mounted.run(
+    let script = [
+        FILES,
         r#"
         grep -q 'vers=2,.*mountvers=1,.*mountproto=udp' /proc/mounts
-        forget() { sync; echo 3 >/proc/sys/vm/drop_caches; }
-        dd if=/dev/urandom of=/tmp/data bs=64k count=48 2>/dev/null
-        mkdir dir && cp /tmp/data dir/data && forget
-        test "$(sha256sum <dir/data)" = "$(sha256sum </tmp/data)"
-        test "$(stat -c '%s %A' dir/data)" = '3145728 -rw-r--r--'
-        mv dir/data dir/moved && ln dir/moved hardlink && test "$(stat -c %h hardlink)" = 2
-        ln -s dir/moved soft && forget && test "$(readlink soft)" = dir/moved
-        test "$(head -c 5000 soft | sha256sum)" = "$(head -c 5000 /tmp/data | sha256sum)"
-        chmod 640 hardlink && chown 12:34 hardlink && test "$(stat -c '%a %u %g' dir/moved)" = '640 12 34'
-        touch -d '2001-02-03 04:05:06.789 UTC' hardlink
-        test "$(TZ=UTC stat -c %y hardlink | cut -c1-23)" = '2001-02-03 04:05:06.789'
-        truncate -s 3 hardlink && forget && test "$(head -c 3 /tmp/data | sha256sum)" = "$(sha256sum <dir/moved)"
-        echo new >hardlink && forget && test "$(cat hardlink)" = new
-        mkfifo pipe && test -p pipe && mknod null c 1 3 && forget && test -c null
-        test "$(stat -c %t:%T null)" = 1:3
         mkdir many && (cd many && seq 200 | xargs touch) && forget
         test "$(ls many | sort -n | tr '\n' ' ')" = "$(seq 200 | tr '\n' ' ')"
-        fails() { want=$1; shift; output=$("$@" 2>&1) && exit 1; case "$output" in *"$want"*) ;; *) echo "$output"; exit 1 ;; esac; }
-        fails 'File exists' mkdir dir
-        fails 'not empty' rmdir dir
-        fails 'No such file' cat missing
-        n=$(printf 'n%.0s' $(seq 255)) && touch "$n" && fails 'File name too long' touch "${n}n"
         fails 'File too large' dd if=/tmp/data of=big bs=1 count=1 seek=2147483647
         dd if=/tmp/data of=big bs=1 count=1 seek=2147483646 2>/dev/null && test "$(stat -c %s big)" = 2147483647
         df -B4096 --output=size . | grep -q '^ *1048576$'
         exec 3>open && rm open && echo silly >&3 && exec 3>&-
         rm -rf -- * && test -z "$(ls -A)"
         "#,
-    );
+    ];
+    mounted.run(&script.concat());
     let pcap = capture.stop().expect("the capture ends");
     assert_eq!(pcap.malformed().expect("tshark"), 0);
     let calls = pcap.calls_of(2).expect("tshark");
@@ -266,36 +273,18 @@ fn versions_41_and_42_work_with_the_kernel_s_client() {
         let ports = [2049];
         let capture = Capture::start(&mounted.sandbox, mounted.client.interface(), &ports);
         let capture = capture.expect("tshark is installed");
-        mounted.run(
+        let script = [
+            FILES,
             r#"
             grep -q ' /mnt nfs4 .*vers=4\.[12],' /proc/mounts
-            forget() { sync; echo 3 >/proc/sys/vm/drop_caches; }
-            dd if=/dev/urandom of=/tmp/data bs=64k count=48 2>/dev/null
-            mkdir dir && cp /tmp/data dir/data && forget
-            test "$(sha256sum <dir/data)" = "$(sha256sum </tmp/data)"
-            test "$(stat -c '%s %A' dir/data)" = '3145728 -rw-r--r--'
-            mv dir/data dir/moved && ln dir/moved hardlink && test "$(stat -c %h hardlink)" = 2
-            ln -s dir/moved soft && forget && test "$(readlink soft)" = dir/moved
-            test "$(head -c 5000 soft | sha256sum)" = "$(head -c 5000 /tmp/data | sha256sum)"
-            chmod 640 hardlink && chown 12:34 hardlink && test "$(stat -c '%a %u %g' dir/moved)" = '640 12 34'
-            touch -d '2001-02-03 04:05:06.789 UTC' hardlink
-            test "$(TZ=UTC stat -c %y hardlink | cut -c1-23)" = '2001-02-03 04:05:06.789'
-            truncate -s 3 hardlink && forget && test "$(head -c 3 /tmp/data | sha256sum)" = "$(sha256sum <dir/moved)"
-            echo new >hardlink && forget && test "$(cat hardlink)" = new && echo more >>hardlink
-            mkfifo pipe && test -p pipe && mknod null c 1 3 && forget && test -c null
-            test "$(stat -c %t:%T null)" = 1:3
             mkdir many && (cd many && seq 2000 | xargs touch) && forget
             test "$(ls many | sort -n | sha256sum)" = "$(seq 2000 | sha256sum)"
-            fails() { want=$1; shift; output=$("$@" 2>&1) && exit 1; case "$output" in *"$want"*) ;; *) echo "$output"; exit 1 ;; esac; }
-            fails 'File exists' mkdir dir
-            fails 'not empty' rmdir dir
-            fails 'No such file' cat missing
-            n=$(printf 'n%.0s' $(seq 255)) && touch "$n" && fails 'File name too long' touch "${n}n"
-            flock hardlink true && flock -s hardlink true
+            echo more >>hardlink && flock hardlink true && flock -s hardlink true
             exec 3>open && rm open && echo silly >&3 && exec 3>&-
             df . >/dev/null && forget
             "#,
-        );
+        ];
+        mounted.run(&script.concat());
         if version == NfsVersion::V42 {
             mounted.run(
                 r#"

@@ -66,6 +66,18 @@ impl Certificates {
     }
 }
 
+/// No connection was lost, and no reply was wrong.
+fn assert_no_faults(counters: &BTreeMap<String, u64>) {
+    for fault in [
+        "reconnects",
+        "connect_failures",
+        "bad_replies",
+        "verify_errors",
+    ] {
+        assert!(!counters.contains_key(fault), "{counters:?}");
+    }
+}
+
 /// Makes load and checks that all of it was protected.
 fn works(options: ServerOptions, tls: &TlsPlan) {
     let change = |plan: &mut NfsPlan| {
@@ -77,14 +89,7 @@ fn works(options: ServerOptions, tls: &TlsPlan) {
     let mut bench = world.bench();
     work(&mut bench, 3);
     let counters = bench.counters();
-    for fault in [
-        "reconnects",
-        "connect_failures",
-        "bad_replies",
-        "verify_errors",
-    ] {
-        assert!(!counters.contains_key(fault), "{counters:?}");
-    }
+    assert_no_faults(&counters);
     let stats = world.server.stats();
     assert_eq!((stats.tls_failures, stats.refused), (0, 0));
     // One for each proc, and those of the claim.
@@ -290,14 +295,7 @@ mod openssl {
         let mut bench = world.bench();
         work(&mut bench, 3);
         let counters = bench.counters();
-        for fault in [
-            "reconnects",
-            "connect_failures",
-            "bad_replies",
-            "verify_errors",
-        ] {
-            assert!(!counters.contains_key(fault), "{counters:?}");
-        }
+        assert_no_faults(&counters);
         let target = crate::target::Target::resolve(world.mount(), &world.driver.plan);
         let facts = target.expect("it serves").facts();
         let tls = facts.iter().find(|(name, _)| name == "tls");
