@@ -118,13 +118,20 @@ impl Link {
         Ok(())
     }
 
-    /// Sends the messages of TLS itself, behind what is unsent.
+    /// Sends the messages of TLS itself. Behind bytes that are unsent they wait for [`Link::send_rest`], which
+    /// returns how much of the plaintext the system took with them.
     pub(super) fn send_messages(&mut self) -> io::Result<()> {
+        let is_blocked = self.unsent_len() > 0;
         if let Some(tls) = &mut self.tls {
-            let mut out = std::mem::take(&mut tls.out);
-            self.unsent.append(&mut out);
+            self.unsent.append(&mut tls.out);
+        }
+        if is_blocked {
+            return Ok(());
         }
         self.send_unsent()?;
+        if let Some(tls) = &mut self.tls {
+            tls.out = Vec::new();
+        }
         if self.unsent.is_empty() {
             // They are rare: no connection keeps a buffer for them.
             self.unsent = Vec::new();

@@ -1,5 +1,5 @@
 use super::super::Link;
-use crate::{ConnectOptions, Reactor};
+use crate::{BufferPool, ConnectOptions, Reactor};
 use filermark_tls::testing::Authority;
 use filermark_tls::{
     Answer, Channel, ClientFiles, ClientTls, SCRATCH_MIN, ServerFiles, ServerTls, StartRequest,
@@ -103,4 +103,35 @@ fn a_read_does_not_decrypt() {
     }
     assert!(link.is_secured() && got == plain);
     drop(thread.join().expect("the server"));
+}
+
+/// With bytes unsent, messages of TLS are not sent by themselves: what the system takes of the plaintext before them
+/// would not be counted, and calls would count as not sent for ever.
+#[test]
+fn plaintext_in_front_of_messages_is_counted() {
+    let (client, _) = both();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("listen");
+    let peer = listener.local_addr().expect("address");
+    let mut link = Link::connect(peer, ConnectOptions::default()).expect("connect");
+    let (_stream, _) = listener.accept().expect("a connection");
+    while !link.connected().expect("no error") {
+        std::thread::yield_now();
+    }
+    let mut tls = super::Secure::new(&client);
+    tls.out = vec![2; 30];
+    tls.plain_len = 100;
+    link.tls = Some(Box::new(tls));
+    // The system had not taken these 122 bytes of a sealed record.
+    link.unsent = vec![1; 122];
+    link.send_messages().expect("alive");
+    assert_eq!(link.unsent_len(), 152);
+    let mut pool = BufferPool::new(1 << 16);
+    assert_eq!(link.send_rest(&mut pool).expect("alive"), 100);
+    assert_eq!(link.unsent_len(), 0);
+    // Without anything in front they go at once.
+    if let Some(tls) = &mut link.tls {
+        tls.out = vec![2; 30];
+    }
+    link.send_messages().expect("alive");
+    assert_eq!((link.unsent_len(), link.buffer_bytes()), (0, 0));
 }
