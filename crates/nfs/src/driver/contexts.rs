@@ -191,8 +191,10 @@ impl Contexts {
 
     /// Whether another call of a connection can be protected now. A connection whose calls cannot is
     /// noted.
-    pub(crate) fn space(&mut self, conn: u32) -> Space {
-        let space = self.place(conn).space();
+    pub(crate) fn space(&mut self, conn: u32, now: Nanos) -> Space {
+        let place = self.place(conn);
+        place.replace_used_up(now);
+        let space = place.space();
         if space != Space::Free && !self.waiting.contains(&conn) {
             self.waiting.push(conn);
         }
@@ -402,13 +404,16 @@ impl Place {
         self.losses <= LOSSES_MAX
     }
 
+    /// Loses a context that has no more sequence numbers (RFC 2203 section 5.3.3.1).
+    fn replace_used_up(&mut self, now: Nanos) {
+        if self.current.as_ref().is_some_and(|c| c.window.is_used_up()) {
+            self.lose(self.number, now);
+        }
+    }
+
     fn renew(&mut self, now: Nanos, renewed: &mut Renewed) {
         match &self.renewal {
-            Renewal::NotNeeded => {
-                if self.current.as_ref().is_some_and(|c| c.window.is_used_up()) {
-                    self.lose(self.number, now);
-                }
-            }
+            Renewal::NotNeeded => {}
             Renewal::At(time) if *time <= now => self.renewal = self.begin(now),
             Renewal::At(_) => {}
             Renewal::UnderWay(receiver) => match receiver.try_recv() {

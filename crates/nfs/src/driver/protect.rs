@@ -24,9 +24,11 @@ impl<V: Variant> Core<V> {
         let Some(contexts) = &mut self.contexts else {
             return true;
         };
-        let space = contexts.space(conn);
-        if space == Space::WindowIsFull {
-            self.counters.add(Tally::WindowWaits);
+        let space = contexts.space(conn, self.state.now);
+        match space {
+            Space::Free => {}
+            Space::WindowIsFull => self.counters.add(Tally::WindowWaits),
+            Space::NoContext => self.watch_contexts(),
         }
         space == Space::Free
     }

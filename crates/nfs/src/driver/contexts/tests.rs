@@ -1,4 +1,5 @@
 use super::*;
+use filermark_onc::rpc::GSS_MAXSEQ;
 use std::convert::Infallible;
 
 fn mount(host: &str, path: &str) -> MountPoint {
@@ -57,4 +58,39 @@ fn a_connection_without_a_proc_is_to_the_server_before() {
     let peers = peers(addresses, [(0, &first), (3, &second)]);
     let hosts: Vec<&str> = peers.iter().map(|(_, m)| m.host.as_str()).collect();
     assert_eq!(hosts, ["a.test", "a.test", "a.test", "b.test", "b.test"]);
+}
+
+/// A server must refuse a higher number, so no call is sent with one.
+#[test]
+fn a_context_without_numbers_is_replaced_before_a_call_is_refused() {
+    for (next, wanted, is_renewing) in [
+        (GSS_MAXSEQ - 1, Space::Free, false),
+        (GSS_MAXSEQ, Space::NoContext, true),
+    ] {
+        let Some(context) = GssContext::for_tests(next) else {
+            return; // this host has no library of Kerberos
+        };
+        let only = mount("a.test", "/x");
+        let plan = crate::driver::tests::plan();
+        let place = Place {
+            address: address(1),
+            options: nfs_options(&plan, &only.host),
+            plan,
+            current: Some(Box::new(context)),
+            earlier: Vec::new(),
+            number: 1,
+            losses: 0,
+            renewal: Renewal::NotNeeded,
+        };
+        let mut contexts = Contexts {
+            places: vec![place],
+            of_conn: vec![0],
+            sent: HashMap::new(),
+            waiting: Vec::new(),
+            plain: Vec::new(),
+            has_timer: false,
+        };
+        assert_eq!(contexts.space(0, Nanos::ZERO), wanted, "{next}");
+        assert_eq!(contexts.is_renewing(), is_renewing, "{next}");
+    }
 }
