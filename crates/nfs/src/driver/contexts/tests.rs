@@ -60,6 +60,38 @@ fn a_connection_without_a_proc_is_to_the_server_before() {
     assert_eq!(hosts, ["a.test", "a.test", "a.test", "b.test", "b.test"]);
 }
 
+impl Contexts {
+    /// One for connection 0 that was not established: it has numbers from `next` on, and signs nothing. `None`: this
+    /// host has no library of Kerberos.
+    pub(in crate::driver) fn for_tests(next: u32) -> Option<Self> {
+        let only = mount("a.test", "/x");
+        let plan = crate::driver::tests::plan();
+        let place = Place {
+            address: address(1),
+            options: nfs_options(&plan, &only.host),
+            plan,
+            current: Some(Box::new(GssContext::for_tests(next)?)),
+            earlier: Vec::new(),
+            number: 1,
+            losses: 0,
+            renewal: Renewal::NotNeeded,
+        };
+        Some(Self {
+            places: vec![place],
+            of_conn: vec![0],
+            sent: HashMap::new(),
+            waiting: Vec::new(),
+            plain: Vec::new(),
+            has_timer: false,
+        })
+    }
+
+    /// Whether a connection is woken when there is a context.
+    pub(in crate::driver) fn is_waiting(&self, conn: u32) -> bool {
+        self.waiting.contains(&conn)
+    }
+}
+
 /// A server must refuse a higher number, so no call is sent with one.
 #[test]
 fn a_context_without_numbers_is_replaced_before_a_call_is_refused() {
@@ -67,28 +99,8 @@ fn a_context_without_numbers_is_replaced_before_a_call_is_refused() {
         (GSS_MAXSEQ - 1, Space::Free, false),
         (GSS_MAXSEQ, Space::NoContext, true),
     ] {
-        let Some(context) = GssContext::for_tests(next) else {
-            return; // this host has no library of Kerberos
-        };
-        let only = mount("a.test", "/x");
-        let plan = crate::driver::tests::plan();
-        let place = Place {
-            address: address(1),
-            options: nfs_options(&plan, &only.host),
-            plan,
-            current: Some(Box::new(context)),
-            earlier: Vec::new(),
-            number: 1,
-            losses: 0,
-            renewal: Renewal::NotNeeded,
-        };
-        let mut contexts = Contexts {
-            places: vec![place],
-            of_conn: vec![0],
-            sent: HashMap::new(),
-            waiting: Vec::new(),
-            plain: Vec::new(),
-            has_timer: false,
+        let Some(mut contexts) = Contexts::for_tests(next) else {
+            return;
         };
         assert_eq!(contexts.space(0, Nanos::ZERO), wanted, "{next}");
         assert_eq!(contexts.is_renewing(), is_renewing, "{next}");
