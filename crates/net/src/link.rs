@@ -79,7 +79,7 @@ impl Link {
         })
     }
 
-    /// Begins TLS on the new connection. It goes on with each [`Link::receive`], which brings no
+    /// Begins TLS on the new connection. It goes on with each [`Link::open`], which brings no
     /// bytes until [`Link::is_secured`].
     ///
     /// # Errors
@@ -204,7 +204,8 @@ impl Link {
     }
 
     /// One read: into `scratch`, or straight into the message under way where that
-    /// lacks much. `None`: nothing is there.
+    /// lacks much. `None`: nothing is there. With TLS the bytes are to be decrypted with
+    /// [`Link::open`], after the clock was read.
     ///
     /// # Errors
     /// The connection broke; its end is `UnexpectedEof`.
@@ -237,6 +238,19 @@ impl Link {
             more: came == scratch.len(),
             age,
         }))
+    }
+
+    /// With TLS: decrypts what [`Link::receive`] brought; the plaintext is at the front of `scratch`
+    /// then. Without TLS it does nothing.
+    ///
+    /// # Errors
+    /// The connection broke, or its TLS; the reason is inside.
+    #[inline]
+    pub fn open(&mut self, read: &mut ReadOutcome, scratch: &mut [u8]) -> io::Result<()> {
+        match self.tls.is_some() {
+            true => self.open_sealed(read, scratch),
+            false => Ok(()),
+        }
     }
 
     /// Shows what [`Link::receive`] brought to `messages`, in pieces that begin at a

@@ -315,9 +315,12 @@ impl<P: WireProtocol> Stream<P> {
             return Ok(None);
         };
         io.system_calls.reads += 1;
-        let Some(input) = link.receive(&mut io.scratch)? else {
+        let Some(mut input) = link.receive(&mut io.scratch)? else {
             return Ok(None);
         };
+        // The arrival is the time of the kernel; the delay until now, and decryption, are those of this host.
+        let at = core.state_mut().tick().since(input.age);
+        link.open(&mut input, &mut io.scratch)?;
         if self.state == State::Securing {
             self.go_on_securing(core, io)?;
             // A server does not send before it is called.
@@ -328,8 +331,6 @@ impl<P: WireProtocol> Stream<P> {
         let Some(link) = &mut self.link else {
             return Ok(None);
         };
-        // The arrival is the time of the kernel; the delay until now is that of this host.
-        let at = core.state_mut().tick().since(input.age);
         let bytes = io.scratch.get_mut(..input.scratch_len).unwrap_or_default();
         let (number, protocol) = (self.number, &mut self.protocol);
         let fed = link.feed(bytes, &mut io.pool, |bytes| {

@@ -15,6 +15,8 @@ pub(super) struct Secure {
     plain_len: usize,
     wire_taken: usize,
     reported: usize,
+    /// Where the bytes of the last read end in the receive buffer; 0: they are decrypted.
+    sealed_end: usize,
 }
 
 impl Secure {
@@ -26,6 +28,7 @@ impl Secure {
             plain_len: 0,
             wire_taken: 0,
             reported: 0,
+            sealed_end: 0,
         }
     }
 
@@ -63,7 +66,8 @@ fn failed(error: TlsError) -> io::Error {
 }
 
 impl Link {
-    /// One read of a connection with TLS: the plaintext is at the front of `scratch` then.
+    /// One read of a connection with TLS. The bytes are not decrypted here, so that the clock can be read
+    /// before that: the time of it is not the server's.
     pub(super) fn receive_sealed(&mut self, scratch: &mut [u8]) -> io::Result<Option<ReadOutcome>> {
         let Some(tls) = &mut self.tls else {
             return Ok(None);
@@ -79,8 +83,30 @@ impl Link {
             Read::Nothing => return Ok(None),
             Read::Interrupted => return Ok(Some(ReadOutcome::INTERRUPTED)),
         };
-        let received = tls.channel.receive(scratch, at + came, &mut tls.out);
-        let is_ended = tls.channel.is_ended();
+        tls.sealed_end = at + came;
+        Ok(Some(ReadOutcome {
+            scratch_len: 0,
+            more: came == space_len,
+            age,
+        }))
+    }
+
+    /// Decrypts what the last read brought.
+    pub(super) fn open_sealed(
+        &mut self,
+        read: &mut ReadOutcome,
+        scratch: &mut [u8],
+    ) -> io::Result<()> {
+        let Some(tls) = &mut self.tls else {
+            return Ok(());
+        };
+        let end = std::mem::take(&mut tls.sealed_end);
+        if end == 0 {
+            // The read was interrupted.
+            return Ok(());
+        }
+        let received = tls.channel.receive(scratch, end, &mut tls.out);
+        read.more |= tls.channel.is_ended();
         if !tls.out.is_empty() {
             let sent = self.send_messages();
             // After an error only the alert could not be sent.
@@ -88,20 +114,24 @@ impl Link {
                 sent?;
             }
         }
-        Ok(Some(ReadOutcome {
-            scratch_len: received.map_err(failed)?,
-            more: came == space_len || is_ended,
-            age,
-        }))
+        read.scratch_len = received.map_err(failed)?;
+        Ok(())
     }
 
-    /// Sends the messages of TLS itself, behind what is unsent.
+    /// Sends the messages of TLS itself. Behind bytes that are unsent they wait for [`Link::send_rest`], which
+    /// returns how much of the plaintext the system took with them.
     pub(super) fn send_messages(&mut self) -> io::Result<()> {
+        let is_blocked = self.unsent_len() > 0;
         if let Some(tls) = &mut self.tls {
-            let mut out = std::mem::take(&mut tls.out);
-            self.unsent.append(&mut out);
+            self.unsent.append(&mut tls.out);
+        }
+        if is_blocked {
+            return Ok(());
         }
         self.send_unsent()?;
+        if let Some(tls) = &mut self.tls {
+            tls.out = Vec::new();
+        }
         if self.unsent.is_empty() {
             // They are rare: no connection keeps a buffer for them.
             self.unsent = Vec::new();
@@ -109,3 +139,6 @@ impl Link {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,8 +26,54 @@ const END_LIMIT: Duration = Duration::from_secs(1);
 /// Bytes of a message that show its xid and its kind, and no more.
 const FRONT_BYTES: usize = 8;
 
-/// The peer of a connection.
+/// The peer of a connection: its address, and a mount point on it. The host of that is in the server's principal.
 pub(crate) type GssPeer = (SocketAddr, MountPoint);
+
+/// The peers of the connections, from the mount points of the procs that use them. The connections to one server are
+/// numbered in a row, and the first of them has a proc: one without a proc has the peer of the one before.
+pub(crate) fn peers<'m>(
+    addresses: impl IntoIterator<Item = SocketAddr>,
+    mounts: impl IntoIterator<Item = (u32, &'m MountPoint)>,
+) -> Vec<GssPeer> {
+    let mounts: HashMap<u32, &MountPoint> = mounts.into_iter().collect();
+    let mut peers: Vec<GssPeer> = Vec::new();
+    for (number, address) in addresses.into_iter().enumerate() {
+        let own = mounts.get(&(number as u32)).copied();
+        let before = peers.last().map(|(_, mount)| mount);
+        if let Some(mount) = own.or(before).cloned() {
+            peers.push((address, mount));
+        }
+    }
+    peers
+}
+
+/// Which place each connection has: those to one address under one host name share places, as far as there is space.
+/// `establish` makes another place and returns its window.
+fn assign<E>(
+    peers: &[GssPeer],
+    mut establish: impl FnMut(&GssPeer) -> Result<u32, E>,
+) -> Result<Vec<usize>, E> {
+    // The last place of each server, and how many connections it takes.
+    let mut open: HashMap<(SocketAddr, &str), (usize, u32)> = HashMap::new();
+    let (mut of_conn, mut places) = (Vec::with_capacity(peers.len()), 0);
+    for peer in peers {
+        let server = (peer.0, peer.1.host.as_str());
+        let place = match open.get_mut(&server) {
+            Some((place, left)) if *left > 0 => {
+                *left -= 1;
+                *place
+            }
+            _ => {
+                let conns = (establish(peer)? / CALLS_PER_CONN).max(1);
+                open.insert(server, (places, conns - 1));
+                places += 1;
+                places - 1
+            }
+        };
+        of_conn.push(place);
+    }
+    Ok(of_conn)
+}
 
 /// The contexts of a shard, and the calls under way in them.
 #[derive(Debug)]
@@ -121,34 +167,21 @@ impl Contexts {
         if plan.security.is_sys() {
             return Ok(None);
         }
-        let mut contexts = Self {
-            places: Vec::new(),
-            of_conn: Vec::with_capacity(peers.len()),
+        let mut places = Vec::new();
+        let of_conn = assign(peers, |(address, mount)| {
+            let place = Place::establish(plan, *address, mount)?;
+            let window = place.window();
+            places.push(place);
+            Ok::<_, DriverError>(window)
+        })?;
+        Ok(Some(Self {
+            places,
+            of_conn,
             sent: HashMap::new(),
             waiting: Vec::new(),
             plain: Vec::new(),
             has_timer: false,
-        };
-        // The last place of each server, and how many connections it takes.
-        let mut open: HashMap<SocketAddr, (usize, u32)> = HashMap::new();
-        for (address, mount) in peers {
-            let place = match open.get_mut(address) {
-                Some((place, left)) if *left > 0 => {
-                    *left -= 1;
-                    *place
-                }
-                _ => {
-                    let place = Place::establish(plan, *address, mount)?;
-                    let conns = (place.window() / CALLS_PER_CONN).max(1);
-                    contexts.places.push(place);
-                    let number = contexts.places.len() - 1;
-                    open.insert(*address, (number, conns - 1));
-                    number
-                }
-            };
-            contexts.of_conn.push(place);
-        }
-        Ok(Some(contexts))
+        }))
     }
 
     fn place(&mut self, conn: u32) -> &mut Place {
@@ -158,8 +191,10 @@ impl Contexts {
 
     /// Whether another call of a connection can be protected now. A connection whose calls cannot is
     /// noted.
-    pub(crate) fn space(&mut self, conn: u32) -> Space {
-        let space = self.place(conn).space();
+    pub(crate) fn space(&mut self, conn: u32, now: Nanos) -> Space {
+        let place = self.place(conn);
+        place.replace_used_up(now);
+        let space = place.space();
         if space != Space::Free && !self.waiting.contains(&conn) {
             self.waiting.push(conn);
         }
@@ -369,13 +404,16 @@ impl Place {
         self.losses <= LOSSES_MAX
     }
 
+    /// Loses a context that has no more sequence numbers (RFC 2203 section 5.3.3.1).
+    fn replace_used_up(&mut self, now: Nanos) {
+        if self.current.as_ref().is_some_and(|c| c.window.is_used_up()) {
+            self.lose(self.number, now);
+        }
+    }
+
     fn renew(&mut self, now: Nanos, renewed: &mut Renewed) {
         match &self.renewal {
-            Renewal::NotNeeded => {
-                if self.current.as_ref().is_some_and(|c| c.window.is_used_up()) {
-                    self.lose(self.number, now);
-                }
-            }
+            Renewal::NotNeeded => {}
             Renewal::At(time) if *time <= now => self.renewal = self.begin(now),
             Renewal::At(_) => {}
             Renewal::UnderWay(receiver) => match receiver.try_recv() {
@@ -414,3 +452,6 @@ impl Place {
 fn client(plan: &NfsPlan, address: SocketAddr, options: RpcOptions) -> RpcClient {
     RpcClient::new(address, nfs_program(plan.version), AuthBody::NONE, options)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Opens a shard: its file systems, its connections, and which proc uses which.
 
 use super::NfsDriver;
-use super::contexts::{Contexts, GssPeer};
+use super::contexts::{self, Contexts};
 use super::core::{Core, FileSystem, KnownVerf, Proc, Settings};
 use super::counters::Counters;
 use super::ended_calls::EndedCalls;
@@ -17,7 +17,7 @@ use crate::target::{Target, credential};
 use crate::version4::{ClientIdentity, SessionRequest};
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_driver_kit::sockets::{
-    Calls, ConnectionAssigner, LoopState, Peer, ReplyTimeouts, Shard, SocketSettings,
+    Calls, Conn, ConnectionAssigner, LoopState, Peer, ReplyTimeouts, Shard, SocketSettings,
 };
 use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardDriver, ShardSetup};
@@ -136,6 +136,18 @@ impl NfsDriver {
         })
     }
 
+    /// What the procs of a connection have in common: with TLS it is to a server of one name, and with Kerberos
+    /// its calls are for one principal.
+    pub(super) fn target(
+        &self,
+        peer: &Peer,
+        mount: &MountPoint,
+    ) -> (SocketAddr, Option<String>, Option<String>) {
+        let name = peer.tls.as_ref().map(ClientTls::server_name);
+        let principal = (!self.plan.security.is_sys()).then(|| mount.host.clone());
+        (peer.address, name, principal)
+    }
+
     /// The shard of `setup`, connected.
     pub(super) fn shard(&self, setup: ShardSetup) -> Result<Shard<Core>, DriverError> {
         self.shard_with(setup, |_, _, _| Stateless)
@@ -179,9 +191,7 @@ impl NfsDriver {
                     new
                 }
             };
-            // With TLS a connection is to a server of one name.
-            let name = peer.tls.as_ref().map(ClientTls::server_name);
-            let target = (peer.address, name);
+            let target = self.target(&peer, &proc.mount);
             procs.push(Proc {
                 file_system,
                 conn: conns.next(target, peer, V::Conn::default),
@@ -190,14 +200,9 @@ impl NfsDriver {
             });
         }
         let conns = conns.finish();
-        let peers: Vec<GssPeer> = conns
-            .iter()
-            .filter_map(|conn| {
-                let mut known = numbers.iter();
-                let (mount, _) = known.find(|(_, (_, peer))| peer.address == conn.peer())?;
-                Some((conn.peer(), (*mount).clone()))
-            })
-            .collect();
+        let mounts = procs.iter().zip(&setup.procs);
+        let mounts = mounts.map(|(proc, of)| (proc.conn, &of.mount));
+        let peers = contexts::peers(conns.iter().map(Conn::peer), mounts);
         let per_conn = procs.len().div_ceil(conns.len().max(1));
         let settings = socket_settings(&self.plan, &file_systems, per_conn);
         let own = own(&setup, &file_systems, conns.len());

@@ -24,9 +24,11 @@ impl<V: Variant> Core<V> {
         let Some(contexts) = &mut self.contexts else {
             return true;
         };
-        let space = contexts.space(conn);
-        if space == Space::WindowIsFull {
-            self.counters.add(Tally::WindowWaits);
+        let space = contexts.space(conn, self.state.now);
+        match space {
+            Space::Free => {}
+            Space::WindowIsFull => self.counters.add(Tally::WindowWaits),
+            Space::NoContext => self.watch_contexts(),
         }
         space == Space::Free
     }
@@ -45,10 +47,12 @@ impl<V: Variant> Core<V> {
     }
 
     /// Protects the calls among the messages from `start` to the end of `out`. Answers to calls of the
-    /// server stay as they are.
-    pub(super) fn protect_own(&mut self, conn: u32, out: &mut Vec<u8>, start: usize) {
+    /// server stay as they are. Returns the calls that could not be protected: they are to be sent in the
+    /// next context.
+    pub(super) fn protect_own(&mut self, conn: u32, out: &mut Vec<u8>, start: usize) -> Vec<u8> {
+        let mut kept = Vec::new();
         if self.contexts.is_none() {
-            return;
+            return kept;
         }
         let plain = out.split_off(start);
         let mut rest = &plain[..];
@@ -56,11 +60,16 @@ impl<V: Variant> Core<V> {
             let at = out.len();
             let (record, behind) = rest.split_at(rest.len() - whole.rest.len());
             out.extend_from_slice(record);
-            if !is_reply(whole.record) {
-                self.protect(conn, out, at);
+            if !is_reply(whole.record) && !self.protect(conn, out, at) {
+                kept.extend_from_slice(record);
             }
             rest = behind;
         }
+        if !kept.is_empty() {
+            // The connection is woken when there is a context.
+            self.has_space(conn);
+        }
+        kept
     }
 
     /// Passes every whole record in `bytes` to `each`, replies without their protection; returns the

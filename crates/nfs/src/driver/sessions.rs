@@ -89,7 +89,7 @@ impl Variant for Sessions {
         }
         let start = out.len();
         out.append(&mut core.own.client(conn).unsent);
-        core.protect_own(conn, out, start);
+        core.own.client(conn).unsent = core.protect_own(conn, out, start);
     }
 
     #[inline]

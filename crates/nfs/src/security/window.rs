@@ -29,6 +29,12 @@ impl SequenceWindow {
         }
     }
 
+    /// The next number, of a window without calls.
+    #[cfg(test)]
+    pub(crate) fn begin_at(&mut self, next: u32) {
+        self.oldest = next;
+    }
+
     /// How many numbers may be in use.
     pub(crate) const fn size(&self) -> u32 {
         self.size

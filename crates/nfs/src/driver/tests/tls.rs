@@ -333,3 +333,20 @@ mod openssl {
         assert!(error.reason.contains("requires a certificate"), "{error}");
     }
 }
+
+/// Two host names of one address: calls of one must not go over connections of the other.
+#[test]
+fn connections_with_kerberos_are_of_one_host_name() {
+    use filermark_driver_kit::sockets::Peer;
+    use filermark_model::plan::{MountPoint, NfsSecurity};
+    let mount = |host: &str| MountPoint {
+        host: host.to_owned(),
+        path: "/x".to_owned(),
+    };
+    let peer = Peer::from(std::net::SocketAddr::from(([127, 0, 0, 1], 2049)));
+    for (security, is_shared) in [(NfsSecurity::Sys, true), (NfsSecurity::Krb5, false)] {
+        let driver = NfsDriver::new(NfsPlan { security, ..plan() });
+        let [first, second] = ["a.test", "b.test"].map(|host| driver.target(&peer, &mount(host)));
+        assert_eq!(first == second, is_shared, "{security:?}");
+    }
+}

@@ -176,7 +176,9 @@ fn a_refusal_names_operation_status_and_what_to_do() {
     );
     let answer = samples::failed(Operation::ExchangeId, Nfsstat4::Wrongsec);
     let refusal = setup().results(&answer).unwrap_err().to_string();
-    assert!(refusal.contains("xprtsec="), "{refusal}");
+    for word in ["WRONGSEC", "SECURITY", "TLS", "sec=", "xprtsec="] {
+        assert!(refusal.contains(word), "{word}: {refusal}");
+    }
 }
 
 #[test]

@@ -411,3 +411,28 @@ fn clients_end_after_a_request_to_stop() {
     bench.stop.raise();
     bench.end();
 }
+
+/// The set-up of a session would wait for its time-out if its call were gone.
+#[test]
+fn an_own_call_that_cannot_be_protected_is_kept_for_the_next_context() {
+    use crate::driver::contexts::Contexts;
+    use crate::driver::sessions::SessionConn;
+    use crate::driver::variant::Variant;
+    let Some(contexts) = Contexts::for_tests(1) else {
+        return; // this host has no library of Kerberos
+    };
+    let mut bench = Bench::new(good);
+    let core = &mut bench.shard.core;
+    core.contexts = Some(Box::new(contexts));
+    let mut call = Vec::new();
+    core.template.begin(&mut call, 7, 0).finish(&mut call);
+    core.own.client(0).unsent = call.clone();
+    let mut out = b"before".to_vec();
+    Sessions::own_bytes(core, &mut SessionConn::default(), &mut out);
+    assert_eq!(
+        (out.as_slice(), &core.own.client(0).unsent),
+        (&b"before"[..], &call)
+    );
+    let contexts = core.contexts.as_mut().expect("as set");
+    assert!(contexts.is_renewing() && contexts.has_timer && contexts.is_waiting(0));
+}

@@ -1,0 +1,137 @@
+use super::super::Link;
+use crate::{BufferPool, ConnectOptions, Reactor};
+use filermark_tls::testing::Authority;
+use filermark_tls::{
+    Answer, Channel, ClientFiles, ClientTls, SCRATCH_MIN, ServerFiles, ServerTls, StartRequest,
+};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const HELLO: &[u8] = b"hello?";
+const GO: &[u8] = b"go";
+
+/// Client and server with certificates.
+fn both() -> (ClientTls, ServerTls) {
+    let dir = TempDir::new().expect("a directory");
+    let authority = Authority::new(dir.path(), "ca").expect("written");
+    let own = authority.sign("server", &["server.test"]).expect("written");
+    let request = StartRequest {
+        bytes: HELLO.to_vec(),
+        judge: |came| match came.len() < GO.len() {
+            true => Answer::Incomplete,
+            false => Answer::Yes(GO.len()),
+        },
+    };
+    let client = ClientFiles {
+        authorities: authority.file().to_owned(),
+        own: None,
+    };
+    let server = ServerFiles {
+        certificate: own.certificate,
+        key: own.key,
+        client_authorities: None,
+        client_optional: false,
+    };
+    let client = client.read("server.test", b"test", request);
+    (
+        client.expect("files"),
+        server.read(b"test").expect("files of the server"),
+    )
+}
+
+/// Completes the handshake of a server, and sends `plain`.
+fn serve(mut stream: TcpStream, tls: &ServerTls, plain: &[u8]) -> TcpStream {
+    let mut hello = [0; HELLO.len()];
+    stream.read_exact(&mut hello).expect("the request");
+    stream.write_all(GO).expect("sent");
+    let mut channel = Channel::server(tls).expect("a channel");
+    let (mut scratch, mut out) = (vec![0; SCRATCH_MIN], Vec::new());
+    while !channel.is_open() {
+        let at = channel.place(&mut scratch);
+        let came = stream.read(&mut scratch[at..]).expect("bytes");
+        assert_ne!(came, 0, "the client has closed the connection");
+        channel
+            .receive(&mut scratch, at + came, &mut out)
+            .expect("a handshake");
+        stream.write_all(&out).expect("sent");
+        out.clear();
+    }
+    channel.seal(plain, &mut out).expect("sealed");
+    stream.write_all(&out).expect("sent");
+    stream
+}
+
+/// The arrival of a reply is noted between the two: decryption must not be in front of it.
+#[test]
+fn a_read_does_not_decrypt() {
+    let (client, server) = both();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("listen");
+    let peer = listener.local_addr().expect("address");
+    let mut link = Link::connect(peer, ConnectOptions::default()).expect("connect");
+    let mut reactor = Reactor::new().expect("a reactor");
+    reactor.add(&link, 7).expect("added");
+    let (stream, _) = listener.accept().expect("a connection");
+    let plain: Vec<u8> = b"plaintext".repeat(10_000);
+    let sent = plain.clone();
+    let thread = std::thread::spawn(move || serve(stream, &server, &sent));
+    let wait = |reactor: &mut Reactor| {
+        let timeout = Some(Duration::from_millis(100));
+        reactor.wait(timeout, &mut Vec::new()).expect("wait");
+    };
+    while !link.connected().expect("no error") {
+        wait(&mut reactor);
+    }
+    link.secure(&client).expect("begun");
+    let mut got = Vec::new();
+    while got.len() < plain.len() {
+        let mut scratch = vec![0; 2 * SCRATCH_MIN];
+        let Some(mut read) = link.receive(&mut scratch).expect("alive") else {
+            wait(&mut reactor);
+            continue;
+        };
+        assert_eq!(read.scratch_len, 0);
+        let is_readable = scratch.windows(9).any(|bytes| bytes == b"plaintext");
+        assert!(!is_readable, "decrypted before the clock was read");
+        link.open(&mut read, &mut scratch).expect("decrypted");
+        got.extend_from_slice(&scratch[..read.scratch_len]);
+        // Once decrypted, it is not decrypted again.
+        let mut again = read;
+        link.open(&mut again, &mut scratch).expect("nothing to do");
+        assert_eq!(again, read);
+    }
+    assert!(link.is_secured() && got == plain);
+    drop(thread.join().expect("the server"));
+}
+
+/// With bytes unsent, messages of TLS are not sent by themselves: what the system takes of the plaintext before them
+/// would not be counted, and calls would count as not sent for ever.
+#[test]
+fn plaintext_in_front_of_messages_is_counted() {
+    let (client, _) = both();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("listen");
+    let peer = listener.local_addr().expect("address");
+    let mut link = Link::connect(peer, ConnectOptions::default()).expect("connect");
+    let (_stream, _) = listener.accept().expect("a connection");
+    while !link.connected().expect("no error") {
+        std::thread::yield_now();
+    }
+    let mut tls = super::Secure::new(&client);
+    tls.out = vec![2; 30];
+    tls.plain_len = 100;
+    link.tls = Some(Box::new(tls));
+    // The system had not taken these 122 bytes of a sealed record.
+    link.unsent = vec![1; 122];
+    link.send_messages().expect("alive");
+    assert_eq!(link.unsent_len(), 152);
+    let mut pool = BufferPool::new(1 << 16);
+    assert_eq!(link.send_rest(&mut pool).expect("alive"), 100);
+    assert_eq!(link.unsent_len(), 0);
+    // Without anything in front they go at once.
+    if let Some(tls) = &mut link.tls {
+        tls.out = vec![2; 30];
+    }
+    link.send_messages().expect("alive");
+    assert_eq!((link.unsent_len(), link.buffer_bytes()), (0, 0));
+}

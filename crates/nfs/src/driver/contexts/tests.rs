@@ -1,0 +1,108 @@
+use super::*;
+use filermark_onc::rpc::GSS_MAXSEQ;
+use std::convert::Infallible;
+
+fn mount(host: &str, path: &str) -> MountPoint {
+    MountPoint {
+        host: host.to_owned(),
+        path: path.to_owned(),
+    }
+}
+
+fn address(port: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], port))
+}
+
+/// The places of the connections, and the host names for which contexts are established.
+fn assigned(peers: &[GssPeer], window: u32) -> (Vec<usize>, Vec<String>) {
+    let mut hosts = Vec::new();
+    let of_conn = assign(peers, |(_, mount)| {
+        hosts.push(mount.host.clone());
+        Ok::<_, Infallible>(window)
+    });
+    let Ok(of_conn) = of_conn;
+    (of_conn, hosts)
+}
+
+#[test]
+fn two_names_of_one_address_have_a_context_each() {
+    let (first, second) = (mount("a.test", "/x"), mount("b.test", "/x"));
+    let of_procs = [(0, &first), (1, &second), (2, &first), (3, &second)];
+    let peers = peers([address(1); 4], of_procs);
+    let hosts: Vec<&str> = peers.iter().map(|(_, m)| m.host.as_str()).collect();
+    assert_eq!(hosts, ["a.test", "b.test", "a.test", "b.test"]);
+    let (of_conn, hosts) = assigned(&peers, 32);
+    assert_eq!(of_conn, [0, 1, 0, 1]);
+    assert_eq!(hosts, ["a.test", "b.test"]);
+}
+
+#[test]
+fn two_paths_of_one_name_share_a_context() {
+    let (first, second) = (mount("a.test", "/x"), mount("a.test", "/y"));
+    let peers = peers([address(1); 2], [(0, &first), (1, &second)]);
+    assert_eq!(assigned(&peers, 32).0, [0, 0]);
+}
+
+#[test]
+fn a_context_takes_two_calls_of_each_connection() {
+    let only = mount("a.test", "/x");
+    let peers = peers([address(1); 5], (0..5).map(|conn| (conn, &only)));
+    assert_eq!(assigned(&peers, 4).0, [0, 0, 1, 1, 2]);
+    assert_eq!(assigned(&peers, 1).0, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_connection_without_a_proc_is_to_the_server_before() {
+    let (first, second) = (mount("a.test", "/x"), mount("b.test", "/x"));
+    let addresses = [1, 1, 1, 2, 2].map(address);
+    let peers = peers(addresses, [(0, &first), (3, &second)]);
+    let hosts: Vec<&str> = peers.iter().map(|(_, m)| m.host.as_str()).collect();
+    assert_eq!(hosts, ["a.test", "a.test", "a.test", "b.test", "b.test"]);
+}
+
+impl Contexts {
+    /// One for connection 0 that was not established: it has numbers from `next` on, and signs nothing. `None`: this
+    /// host has no library of Kerberos.
+    pub(in crate::driver) fn for_tests(next: u32) -> Option<Self> {
+        let only = mount("a.test", "/x");
+        let plan = crate::driver::tests::plan();
+        let place = Place {
+            address: address(1),
+            options: nfs_options(&plan, &only.host),
+            plan,
+            current: Some(Box::new(GssContext::for_tests(next)?)),
+            earlier: Vec::new(),
+            number: 1,
+            losses: 0,
+            renewal: Renewal::NotNeeded,
+        };
+        Some(Self {
+            places: vec![place],
+            of_conn: vec![0],
+            sent: HashMap::new(),
+            waiting: Vec::new(),
+            plain: Vec::new(),
+            has_timer: false,
+        })
+    }
+
+    /// Whether a connection is woken when there is a context.
+    pub(in crate::driver) fn is_waiting(&self, conn: u32) -> bool {
+        self.waiting.contains(&conn)
+    }
+}
+
+/// A server must refuse a higher number, so no call is sent with one.
+#[test]
+fn a_context_without_numbers_is_replaced_before_a_call_is_refused() {
+    for (next, wanted, is_renewing) in [
+        (GSS_MAXSEQ - 1, Space::Free, false),
+        (GSS_MAXSEQ, Space::NoContext, true),
+    ] {
+        let Some(mut contexts) = Contexts::for_tests(next) else {
+            return;
+        };
+        assert_eq!(contexts.space(0, Nanos::ZERO), wanted, "{next}");
+        assert_eq!(contexts.is_renewing(), is_renewing, "{next}");
+    }
+}
