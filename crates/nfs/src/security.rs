@@ -1,8 +1,8 @@
 //! RPCSEC_GSS (RFC 2203) with Kerberos, for the blocking client and for the load driver: how a context is
 //! established, and how calls and replies are protected in it. Touches no socket.
 //!
-//! Calls are encoded as always, with any credential; [`GssContext::protect`] then replaces credential and
-//! verifier of the record and protects its arguments. [`GssContext::open`] turns a reply into one without
+//! Calls are encoded as always, with any credential; `GssContext::protect` then replaces credential and
+//! verifier of the record and protects its arguments. `GssContext::open` turns a reply into one without
 //! protection, so that nothing else in this crate knows of it.
 
 mod context;
