@@ -197,7 +197,8 @@ parameters! {
         "Longest wait for a connection, a mount or an SMB session",
     )
     .classic()
-    .default("10000");
+    .default("10000")
+    .help("TCP, TLS and the session together. A call of the session's set-up without a reply is sent again on another connection after RPC_TIMEOUT_MS, if that is shorter.");
     JUKEBOX_DELAY_MS: u32 = p(
         Group::Transport,
         TIMEOUT_MS,

@@ -4,7 +4,8 @@
 //! closed, since it may have lost the reply. Its calls depend on the protocol ([`OnLoss`]):
 //! either each counts a try and is sent again on a new connection, or ends if it has no tries
 //! left; or all of them end. When a connection breaks, no try is counted, since the timeout
-//! goes on.
+//! goes on. While a connection is being set up, no try is counted either: the set-up has its own
+//! limits.
 //!
 //! Over datagrams every call has its own timeout, which may grow with each try; a call without
 //! a reply is sent again alone, with the same id.
@@ -18,6 +19,16 @@ use filermark_model::Nanos;
 
 /// How long to wait for replies after a request to stop.
 const STOPPING_TIMEOUT: Nanos = Nanos::from_secs(2);
+
+/// How far a connection is when a reply is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// There is none at present.
+    Down,
+    /// It is being made, or TLS or the protocol is being set up.
+    SettingUp,
+    Up,
+}
 
 /// When the timeout of this call expires; earlier once the run is to stop.
 #[inline]
@@ -59,11 +70,15 @@ pub(super) fn late_call<P: WireProtocol>(core: &P, settings: &SocketSettings) ->
 pub(super) fn late_on_stream<P: WireProtocol>(
     core: &mut P,
     slot: u32,
-    is_up: bool,
+    progress: Progress,
     settings: &SocketSettings,
 ) -> bool {
-    let now = core.state().now;
+    let (now, is_up) = (core.state().now, progress == Progress::Up);
+    let is_stopping = core.state().stop.is_raised();
     match P::ON_LOSS {
+        OnLoss::SendAgain if progress == Progress::SettingUp && !is_stopping => {
+            core.calls_mut().renew(slot, now);
+        }
         OnLoss::SendAgain => count_tries(core, slot, is_up, settings),
         // Its timeout begins when it can be sent.
         OnLoss::Fail if !is_up => core.calls_mut().renew(slot, now),

@@ -1,7 +1,7 @@
 //! A TCP connection: made when it is needed, set up, supplied from the queue of its calls,
 //! made again when it breaks.
 
-use super::late::late_on_stream;
+use super::late::{Progress, late_on_stream};
 use super::peer::Peer;
 use super::protocol::{Event, Incident, OnLoss, WireProtocol, fail_all, fail_encoded, stamp};
 use super::shard::Io;
@@ -46,8 +46,10 @@ pub(super) struct Stream<P: WireProtocol> {
     protocol: P::Conn,
     link: Option<Link>,
     state: State,
-    /// Counts set-ups, so that the timeout of an earlier one is recognized.
+    /// Counts limits of the set-up, so that the timeout of an earlier one is recognized.
     setup: u32,
+    /// When the connection has to be set up, by one attempt or several.
+    setup_until: Nanos,
     /// Counts connections, so that events of an earlier one are recognized.
     epoch: u32,
     /// The reactor is to report when the socket takes bytes.
@@ -74,6 +76,7 @@ impl<P: WireProtocol> Stream<P> {
             link: None,
             state: State::Closed,
             setup: 0,
+            setup_until: Nanos::ZERO,
             epoch: 0,
             wants_space: false,
             encoded: 0,
@@ -96,6 +99,14 @@ impl<P: WireProtocol> Stream<P> {
 
     pub(super) fn is_up(&self) -> bool {
         self.state == State::Up
+    }
+
+    fn progress(&self) -> Progress {
+        match self.state {
+            State::Up => Progress::Up,
+            State::Connecting | State::Securing | State::Setup => Progress::SettingUp,
+            State::Closed | State::Waiting | State::Refused => Progress::Down,
+        }
     }
 
     fn is_connected(&self) -> bool {
@@ -122,6 +133,12 @@ impl<P: WireProtocol> Stream<P> {
 
     /// Begins to connect.
     pub(super) fn connect(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
+        self.setup_until = core.state().now + io.settings.connect_timeout;
+        self.attempt(core, io)
+    }
+
+    /// One attempt to connect within the time for the whole set-up.
+    fn attempt(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
         let options = ConnectOptions {
             reserved_port: io.settings.reserved_port,
         };
@@ -135,16 +152,21 @@ impl<P: WireProtocol> Stream<P> {
         self.tls_failure = None;
         self.encoded = 0;
         self.sent = 0;
-        self.limit_setup(core, io);
+        self.limit_setup(self.setup_until, core);
         Ok(())
     }
 
-    /// Starts the timeout of the connection and its set-up.
-    fn limit_setup(&mut self, core: &mut P, io: &Io) {
+    /// The set-up has to be a step further at this time.
+    fn limit_setup(&mut self, at: Nanos, core: &mut P) {
         self.setup = self.setup.wrapping_add(1);
         let (conn, setup) = (self.number, self.setup);
-        let at = core.state().now + io.settings.connect_timeout;
         core.state_mut().start(at, Timer::Setup { conn, setup });
+    }
+
+    /// A call of the protocol's set-up is sent: its reply has the timeout of all replies.
+    fn limit_setup_call(&mut self, core: &mut P, io: &Io) {
+        let at = core.state().now + io.settings.waits.of(0);
+        self.limit_setup(at.min(self.setup_until), core);
     }
 
     /// Informs the reactor whether the connection, or what is unsent, waits for the socket.
@@ -208,6 +230,9 @@ impl<P: WireProtocol> Stream<P> {
         loop {
             io.send.clear();
             core.own_bytes(&mut self.protocol, &mut io.send);
+            if self.state == State::Setup && !io.send.is_empty() {
+                self.limit_setup_call(core, io);
+            }
             while self.state == State::Up && io.send.len() < CHUNK {
                 let at = self.encoded.wrapping_add(io.send.len() as u32);
                 if !core.encode_next(self.number, &mut self.protocol, &mut io.send) {
@@ -224,6 +249,9 @@ impl<P: WireProtocol> Stream<P> {
                 return Ok(());
             }
             self.encoded = self.encoded.wrapping_add(io.send.len() as u32);
+            let Some(link) = &mut self.link else {
+                return Ok(());
+            };
             // Encryption, as encoding, is before the time from which a call is measured.
             link.seal(&mut io.send, &mut io.spare)?;
             core.state_mut().tick();
@@ -340,6 +368,10 @@ impl<P: WireProtocol> Stream<P> {
             core.count(Incident::StreamError, 1);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }
+        if self.state == State::Setup {
+            // The server answers: what is left of the time is that of the whole set-up.
+            self.limit_setup(self.setup_until, core);
+        }
         let event = core.after_read(self.number, &mut self.protocol);
         if matches!(event, Event::Replies | Event::Up) {
             self.backoff = Nanos::ZERO;
@@ -362,7 +394,8 @@ impl<P: WireProtocol> Stream<P> {
             Event::Send => core.calls_mut().mark_dirty(self.number),
             Event::SetupAgain => {
                 self.state = State::Setup;
-                self.limit_setup(core, io);
+                self.setup_until = core.state().now + io.settings.connect_timeout;
+                self.limit_setup(self.setup_until, core);
                 core.calls_mut().mark_dirty(self.number);
             }
             Event::Up => {
@@ -456,20 +489,29 @@ impl<P: WireProtocol> Stream<P> {
         }
     }
 
-    /// The connection should be set up by now.
+    /// The set-up should be a step further by now. A call of the protocol whose reply is late is sent
+    /// again on another connection, as long as there is time for the set-up.
     pub(super) fn setup_timed_out(&mut self, setup: u32, core: &mut P, io: &mut Io) {
         let is_being_made = matches!(
             self.state,
             State::Connecting | State::Securing | State::Setup
         );
-        if is_being_made && setup == self.setup {
-            self.lost(core, io, &io::ErrorKind::TimedOut.into());
+        if !is_being_made || setup != self.setup {
+            return;
+        }
+        if self.state != State::Setup || core.state().now >= self.setup_until {
+            return self.lost(core, io, &io::ErrorKind::TimedOut.into());
+        }
+        core.count(Incident::Timeout, 1);
+        self.close(Status::TimedOut, core, io);
+        if let Err(error) = self.attempt(core, io) {
+            self.lost(core, io, &error);
         }
     }
 
     /// The reply to the call in this slot did not come in time.
     pub(super) fn reply_timed_out(&mut self, slot: u32, core: &mut P, io: &mut Io) {
-        if late_on_stream(core, slot, self.is_up(), &io.settings) {
+        if late_on_stream(core, slot, self.progress(), &io.settings) {
             core.count(Incident::Timeout, 1);
             self.close(Status::TimedOut, core, io);
             core.calls_mut().mark_dirty(self.number);

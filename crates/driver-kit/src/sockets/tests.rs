@@ -27,6 +27,14 @@ const REPLY_TIMEOUT: Nanos = Nanos::from_secs(5);
 
 /// A shard whose procs share one connection to a peer.
 fn open<const AGAIN: bool>(peer: &Peer, procs: usize) -> Result<Shard<Core<AGAIN>>, String> {
+    open_at(peer, procs, Clock::virtual_at_zero())
+}
+
+fn open_at<const AGAIN: bool>(
+    peer: &Peer,
+    procs: usize,
+    clock: Clock,
+) -> Result<Shard<Core<AGAIN>>, String> {
     let rule = Connections::Shared(1);
     let mut conns = ConnectionAssigner::new(rule, Transport::Tcp, 0, 1);
     for _ in 0..procs {
@@ -35,7 +43,7 @@ fn open<const AGAIN: bool>(peer: &Peer, procs: usize) -> Result<Shard<Core<AGAIN
     let conns = conns.finish();
     let core = Core::new(
         // Replies are late only where a test advances the clock.
-        LoopState::new(Clock::virtual_at_zero(), StopFlag::new()),
+        LoopState::new(clock, StopFlag::new()),
         Calls::new(conns.len(), 0, 0),
     );
     let settings = SocketSettings {
@@ -231,7 +239,7 @@ fn a_call_that_waits_for_a_slot_too_long_ends_and_the_connection_stays() {
     assert!(!late::late_on_stream(
         &mut shard.core,
         slot,
-        true,
+        late::Progress::Up,
         &io.settings
     ));
     let outcome = wait(&mut shard, 1)[&1];
@@ -276,6 +284,70 @@ fn a_peer_that_closes_while_a_shard_is_opened_is_reported() {
     let peer = Peer::closing();
     let error = open::<true>(&peer, 1).expect_err("it is closed");
     assert!(error.contains("set up a session"), "{error}");
+}
+
+/// Waits until this many set-ups have begun at the peer.
+fn wait_for_set_ups(peer: &Peer, count: usize) {
+    let began = Instant::now();
+    while peer.set_up_count() < count {
+        assert!(began.elapsed() < LONG, "{} set-ups", peer.set_up_count());
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+#[test]
+fn a_set_up_whose_reply_is_lost_begins_again_on_another_connection() {
+    let peer = Peer::silent_at(&[0], |_, message| vec![Answer::Reply(message)]);
+    let clock = Clock::virtual_at_zero();
+    let opened: Result<Shard<Again>, String> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_for_set_ups(&peer, 1);
+            clock.sleep_until(REPLY_TIMEOUT);
+        });
+        open_at(&peer, 1, clock.clone())
+    });
+    let mut shard = opened.expect("the second one is answered");
+    submit(&mut shard, 0..1);
+    assert!(all_ok(&wait(&mut shard, 1)));
+    assert_eq!(peer.end().set_ups, 2);
+    assert_eq!(shard.core.incidents["Timeout"], 1);
+}
+
+#[test]
+fn a_peer_that_answers_no_set_up_is_given_up_after_the_time_to_connect() {
+    let peer = Peer::silent_at(&[0, 1, 2], |_, message| vec![Answer::Reply(message)]);
+    let clock = Clock::virtual_at_zero();
+    let opened: Result<Shard<Again>, String> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for (set_ups, at) in [(1, 5), (2, 10)] {
+                wait_for_set_ups(&peer, set_ups);
+                clock.sleep_until(Nanos::from_secs(at));
+            }
+        });
+        open_at(&peer, 1, clock.clone())
+    });
+    let error = opened.expect_err("no answer");
+    assert!(error.contains("timed out"), "{error}");
+    assert_eq!(peer.end().set_ups, 2, "within the time to connect");
+}
+
+/// The connection is lost with a reply, and then the reply of the next set-up: the calls wait, and count
+/// no try.
+#[test]
+fn calls_count_no_try_while_a_connection_is_set_up() {
+    let peer = Peer::silent_at(&[1], |nth, message| match nth {
+        0 => vec![Answer::Keep(message), Answer::Close],
+        _ => vec![Answer::Reply(message)],
+    });
+    let mut shard = open::<true>(&peer, 1).expect("it is accepted");
+    shard.io.settings.retries = 0;
+    submit(&mut shard, 0..1);
+    run(&mut shard, |_| peer.set_up_count() == 2);
+    let clock = shard.core.state.clock.clone();
+    clock.sleep_until(shard.core.state.now + REPLY_TIMEOUT);
+    let outcome = wait(&mut shard, 1)[&0];
+    assert_eq!((outcome.status, outcome.physical), (Status::Ok, 1));
+    assert_eq!(peer.end().set_ups, 3);
 }
 
 #[test]

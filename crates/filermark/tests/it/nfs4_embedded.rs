@@ -104,9 +104,8 @@ fn calls_are_executed_once_when_connections_are_cut_and_replies_lost() {
             .set("LOAD", 400)
             .set("RUNTIME", 2)
             .set("RPC_TIMEOUT_MS", 150)
-            // Calls that wait count a try per time-out while a session is bound again, which takes 10 s if
-            // that reply is lost.
-            .set("RPC_RETRIES", 1000)
+            // On a busy machine replies are late that are not lost.
+            .set("RPC_RETRIES", 100)
             .set("VERIFY", "on")
             .succeed();
         assert_without_errors(&ended);

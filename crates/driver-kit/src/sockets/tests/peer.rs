@@ -53,6 +53,8 @@ type Cache = Vec<Option<(u16, usize)>>;
 struct Script<F> {
     slots: u8,
     accepts: bool,
+    /// Set-ups that are not answered, by their number.
+    silent: &'static [usize],
     /// Calls until now, without replays.
     nth: usize,
     script: F,
@@ -66,12 +68,20 @@ impl Peer {
         slots: u8,
         script: impl FnMut(usize, Message) -> Vec<Answer> + Send + 'static,
     ) -> Self {
-        Self::with(slots, true, script)
+        Self::with(slots, true, &[], script)
+    }
+
+    /// The same, without an answer to the set-ups with these numbers.
+    pub(super) fn silent_at(
+        silent: &'static [usize],
+        script: impl FnMut(usize, Message) -> Vec<Answer> + Send + 'static,
+    ) -> Self {
+        Self::with(2, true, silent, script)
     }
 
     /// Refuses every connection.
     pub(super) fn refusing() -> Self {
-        Self::with(0, false, |_, _| Vec::new())
+        Self::with(0, false, &[], |_, _| Vec::new())
     }
 
     /// Accepts and closes every connection.
@@ -82,12 +92,14 @@ impl Peer {
     fn with(
         slots: u8,
         accepts: bool,
+        silent: &'static [usize],
         script: impl FnMut(usize, Message) -> Vec<Answer> + Send + 'static,
     ) -> Self {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let mut script = Script {
             slots,
             accepts,
+            silent,
             nth: 0,
             script,
             seen: seen.clone(),
@@ -120,6 +132,11 @@ impl Peer {
     /// How many calls have arrived, without those that arrived again after their execution.
     pub(super) fn call_count(&self) -> usize {
         self.seen.lock().expect("no panic").calls
+    }
+
+    /// How many set-ups have begun.
+    pub(super) fn set_up_count(&self) -> usize {
+        self.seen.lock().expect("no panic").set_ups
     }
 
     /// Takes what it has seen until now.
@@ -156,6 +173,9 @@ impl<F: FnMut(usize, Message) -> Vec<Answer>> Script<F> {
         match message.kind {
             b'E' => {
                 seen.set_ups += 1;
+                if self.silent.contains(&(seen.set_ups - 1)) {
+                    return true;
+                }
                 let kind = if self.accepts { b'e' } else { b'x' };
                 Message::new(kind).put(out);
                 true
