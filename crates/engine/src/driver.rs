@@ -264,6 +264,10 @@ pub trait ShardDriver {
     /// Only errors that make the whole shard useless; single failures are completions.
     fn poll(&mut self, deadline: Nanos, done: &mut Vec<Completion>) -> Result<(), DriverError>;
 
+    /// A phase was broken off and what was under way has not ended in time: the driver ends it now, and
+    /// sends no more of it. What the server has received it may still carry out.
+    fn break_off(&mut self) {}
+
     /// No phase is under way: does what the server needs to keep the state of this shard (leases), and
     /// does not wait for replies. Returns after how long it is to be called again, if no phase begins
     /// before; `None`: the server keeps nothing that ends by itself. The time between two phases has no

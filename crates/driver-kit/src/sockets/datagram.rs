@@ -283,6 +283,11 @@ impl<P: WireProtocol> Datagram<P> {
         late_datagram(core, slot, status, &io.settings);
     }
 
+    /// Ends all calls.
+    pub(super) fn break_off(&mut self, core: &mut P) {
+        fail_all(core, self.number);
+    }
+
     /// The run is to stop: a server that cannot be reached is not waited for.
     pub(super) fn give_up_waiting(&mut self, core: &mut P) {
         if self.is_unreachable {

@@ -176,6 +176,13 @@ impl<P: WireProtocol> Conn<P> {
     fn give_up_waiting(&mut self, core: &mut P) {
         either!(&mut self.0, conn => conn.give_up_waiting(core));
     }
+
+    fn break_off(&mut self, core: &mut P, io: &mut Io) {
+        match &mut self.0 {
+            Transported::Stream(stream) => stream.break_off(core, io),
+            Transported::Datagram(datagram) => datagram.break_off(core),
+        }
+    }
 }
 
 /// Carries out the requests of all procs of one thread.
@@ -427,6 +434,13 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
             if self.core.state_mut().tick() >= deadline {
                 return Ok(());
             }
+        }
+    }
+
+    fn break_off(&mut self) {
+        self.core.state_mut().tick();
+        for conn in &mut self.conns {
+            conn.break_off(&mut self.core, &mut self.io);
         }
     }
 

@@ -518,6 +518,18 @@ impl<P: WireProtocol> Stream<P> {
         }
     }
 
+    /// Ends all calls, and the connection, since replies to them may follow. It is made again for the
+    /// next call.
+    pub(super) fn break_off(&mut self, core: &mut P, io: &mut Io) {
+        if core.calls().first(self.number).is_none() {
+            return;
+        }
+        if self.is_connected() || self.state == State::Connecting {
+            self.close(Status::Disconnected, core, io);
+        }
+        fail_all(core, self.number);
+    }
+
     /// The run is to stop: connections that are not up are not waited for.
     pub(super) fn give_up_waiting(&mut self, core: &mut P) {
         if !self.is_up() {

@@ -350,6 +350,31 @@ fn calls_count_no_try_while_a_connection_is_set_up() {
     assert_eq!(peer.end().set_ups, 3);
 }
 
+/// What is under way ends at once, and the next call uses another connection.
+#[test]
+fn what_is_broken_off_ends_without_a_reply() {
+    let peer = Peer::start(2, |nth, message| match nth {
+        0 | 1 => vec![],
+        _ => vec![Answer::Reply(message)],
+    });
+    let mut shard = open::<true>(&peer, 4).expect("it is accepted");
+    submit(&mut shard, 0..3);
+    run(&mut shard, |_| peer.call_count() == 2);
+    shard.break_off();
+    let outcomes = wait(&mut shard, 3);
+    assert!(
+        outcomes
+            .values()
+            .all(|outcome| outcome.status == Status::Disconnected)
+    );
+    assert!(!shard.conns[0].is_up());
+    submit(&mut shard, 3..4);
+    // The calls that were broken off keep both slots of this protocol's session; a new one has two.
+    shard.core.slots.clear();
+    assert!(all_ok(&wait(&mut shard, 1)));
+    assert_eq!(peer.end().set_ups, 2);
+}
+
 #[test]
 fn a_request_to_stop_ends_the_wait_for_a_peer_that_is_gone() {
     let peer = Peer::start(4, |_, _| vec![Answer::Close]);

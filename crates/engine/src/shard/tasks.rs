@@ -91,7 +91,7 @@ impl Shard {
     /// # Errors
     /// The server is gone, or the time is up.
     pub fn cleanup(&mut self, window: usize, limit: Nanos) -> Result<TaskReport, PhaseError> {
-        self.drain(self.clock.now() + BREAK_OFF);
+        self.break_off();
         let mut population = Population::empty(&self.procs);
         let deadline = self.clock.now() + limit;
         let report = self.pump(&mut population, window, deadline, "CLEANUP", true);
@@ -117,9 +117,17 @@ impl Shard {
     ) -> Result<TaskReport, PhaseError> {
         let result = self.pump_tasks(population, window, deadline, phase, go_on);
         if result.is_err() {
-            self.drain(self.clock.now() + BREAK_OFF);
+            self.break_off();
         }
         result
+    }
+
+    /// Waits a short time for what is under way, and ends the rest: otherwise CLEANUP would wait for
+    /// files that are still being filled.
+    fn break_off(&mut self) {
+        if self.drain(self.clock.now() + BREAK_OFF) > 0 {
+            self.driver.break_off();
+        }
     }
 
     fn pump_tasks(
