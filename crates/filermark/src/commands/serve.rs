@@ -20,6 +20,10 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
     let server = Server::start(options(args)).map_err(CommandError::of)?;
     let stop = StopFlag::new();
     interrupt::on_interrupt(stop.clone(), "stopping");
+    let tls = match args.tls.tls_cert {
+        Some(_) => " -o TLS=on -o TLS_CA=CA.pem",
+        None => "",
+    };
     for address in server.addrs() {
         let port = address.port();
         let host = match address.ip() {
@@ -30,7 +34,7 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
         filermark_cli_kit::stderr_line!(
             "serving {EXPORT} on {address}\n\
              to measure it, in another terminal:\n  \
-               filermark quick nfs://{host}:{port}{EXPORT} -o MOUNT_PORT={port}\n\
+               filermark quick nfs://{host}:{port}{EXPORT} -o MOUNT_PORT={port}{tls}\n\
              to mount it on Linux:\n  \
                mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
         );
@@ -38,7 +42,8 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
     filermark_cli_kit::stderr_line!("{}", also(!args.no_udp, !args.null));
     if args.tls.tls_cert.is_some() {
         filermark_cli_kit::stderr_line!(
-            "TLS is offered to clients that ask for it (run: TLS=on, TLS_CA; mount on Linux: xprtsec=tls)"
+            "TLS is offered to clients that ask for it (CA.pem: the absolute path of the certificate of the \
+             authority that signed the server's; mount on Linux: xprtsec=tls)"
         );
     }
     while !stop.is_raised() {

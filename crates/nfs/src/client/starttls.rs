@@ -1,7 +1,7 @@
 //! The call that asks for TLS (RFC 9289 section 4.1), and what its answer means.
 
 use filermark_onc::record::{OpenRecord, whole_record};
-use filermark_onc::rpc::{CallHeader, OpaqueAuth, ReplyBody, ReplyHeader};
+use filermark_onc::rpc::{CallHeader, OpaqueAuth, RejectStat, ReplyBody, ReplyHeader, RpcRefusal};
 use filermark_onc::xdr::{self, Decode, Decoder};
 use filermark_tls::{Answer, ClientFiles, ClientTls, FileError, StartRequest};
 
@@ -67,7 +67,7 @@ fn judge(came: &[u8]) -> Answer {
         Err(error) => return Answer::No(format!("its answer to AUTH_TLS is invalid: {error}")),
     };
     if let Err(refusal) = header.check() {
-        return Answer::No(format!("it refused the call with AUTH_TLS: {refusal}"));
+        return Answer::No(format!("it answers AUTH_TLS with {}", name(refusal)));
     }
     match header.body {
         ReplyBody::Accepted { verf, .. } if verf == OpaqueAuth::STARTTLS => Answer::Yes(length),
@@ -75,10 +75,19 @@ fn judge(came: &[u8]) -> Answer {
     }
 }
 
+/// The name of a refusal. What it means for other calls explains nothing here.
+const fn name(refusal: RpcRefusal) -> &'static str {
+    match refusal {
+        RpcRefusal::Accepted(stat) => stat.name(),
+        RpcRefusal::Denied(RejectStat::RpcMismatch { .. }) => "RPC_MISMATCH",
+        RpcRefusal::Denied(RejectStat::AuthError(stat)) => stat.name(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filermark_onc::rpc::{AcceptStat, AuthStat, RejectStat};
+    use filermark_onc::rpc::{AcceptStat, AuthStat};
 
     fn reply(xid: u32, body: ReplyBody<'_>) -> Vec<u8> {
         let mut out = Vec::new();
@@ -119,7 +128,7 @@ mod tests {
         let denied = ReplyBody::Denied(RejectStat::AuthError(AuthStat::BadCred));
         for (no, word) in [
             (reply(XID, accepted(OpaqueAuth::NONE)), "no STARTTLS"),
-            (reply(XID, denied), "refused"),
+            (reply(XID, denied), "AUTH_BADCRED"),
             (
                 reply(XID + 1, accepted(OpaqueAuth::STARTTLS)),
                 "another call",

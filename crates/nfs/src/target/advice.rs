@@ -152,20 +152,19 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
 fn refusal_advice(service: Service, refusal: &RpcRefusal) -> &'static str {
     match (refusal, service) {
         (RpcRefusal::Accepted(AcceptStat::ProgMismatch { .. }), Service::Nfs) => {
-            "enable this version on the server (version 3: vers3=y, Protocols = 3; most servers no longer have version 2), or choose another (NFS_VERSION, BENCHMARK)"
+            "enable this version on the server (version 3: vers3=y, Protocols = 3; most servers no longer have version 2), or choose another (NFS_VERSION=4.1, BENCHMARK)"
         }
         (RpcRefusal::Accepted(AcceptStat::ProgMismatch { .. }), Service::Mount) => {
             "enable the NFS version that belongs to it on the server (NFS 3 for MOUNT 3, NFS 2 for MOUNT 1)"
         }
         (RpcRefusal::Accepted(AcceptStat::ProgUnavail), Service::Nfs) => {
-            "check NFS_PORT, and that this version of NFS is enabled on the server"
+            "check NFS_PORT, and that this version of NFS is enabled on the server; for a server without version 3 set NFS_VERSION=4.1"
         }
         (RpcRefusal::Accepted(AcceptStat::ProgUnavail), Service::Mount) => {
             "check MOUNT_PORT (equal to NFS_PORT on servers with one port for all programs)"
         }
-        (RpcRefusal::Denied(RejectStat::AuthError(AuthStat::TooWeak)), _) => {
-            "if the export requires TLS (xprtsec), set TLS=on or mtls; otherwise try RESVPORT=on, and compare SECURITY with the flavors that the export allows this client (sec=)"
-        }
+        // The refusal has it.
+        (RpcRefusal::Denied(RejectStat::AuthError(AuthStat::TooWeak)), _) => "",
         (RpcRefusal::Denied(RejectStat::AuthError(_)), _) => {
             "check that the export allows this client with the flavor of SECURITY (sec=)"
         }

@@ -82,7 +82,7 @@ xdr_status! {
         /// The verifier expired or was replayed.
         RejectedVerf = 4 "AUTH_REJECTEDVERF" "the verifier has expired or was replayed",
         /// Rejected for security.
-        TooWeak = 5 "AUTH_TOOWEAK" "the server refuses this identity or port; try RESVPORT=1, or insecure on the export, or another SECURITY",
+        TooWeak = 5 "AUTH_TOOWEAK" "if the export requires TLS (xprtsec), set TLS=on or mtls; otherwise the server refuses this identity or port: try RESVPORT=on, or insecure on the export, and compare SECURITY with the flavors that the export allows this client (sec=)",
         /// The server's reply was refused by the client.
         InvalidResp = 6 "AUTH_INVALIDRESP" "the reply's verifier is bogus",
         /// Something else failed.

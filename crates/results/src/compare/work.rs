@@ -206,7 +206,15 @@ fn walk(
     if before == after {
         return;
     }
-    if let (Some(Value::Object(b)), Some(Value::Object(a))) = (before, after) {
+    // What one side does not have at all is listed by its fields, too.
+    let none = Map::new();
+    let fields = match (before, after) {
+        (Some(Value::Object(b)), Some(Value::Object(a))) => Some((b, a)),
+        (Some(Value::Object(b)), None | Some(Value::Null)) => Some((b, &none)),
+        (None | Some(Value::Null), Some(Value::Object(a))) => Some((&none, a)),
+        _ => None,
+    };
+    if let Some((b, a)) = fields {
         let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
         for name in names {
             let below = match path {
