@@ -31,6 +31,7 @@ use filermark_link::watchdog::no_watchdog;
 use filermark_model::plan::{MountPoint, PhasePlan};
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_results::{Environment, MountFacts};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::time::Instant;
@@ -359,14 +360,15 @@ impl AgentWorker {
         };
         if prepared.plan.fileset.keep {
             prepared.end_lease();
-            return cleaned(TaskReport::default(), began, Vec::new());
+            let left = prepared.end_engine();
+            return cleaned(TaskReport::default(), began, left);
         }
         let lost = prepared.lost_by_now();
         let done = match &lost {
             None => prepared.remove_made().unwrap_or_default(),
             Some(_) => TaskReport::default(),
         };
-        prepared.engine = None;
+        let on_server = prepared.end_engine();
         self.stop.lower();
         let alone = prepared.plan.clients.len() == 1;
         let (_, mut left) = prepared.release(if alone {
@@ -378,6 +380,7 @@ impl AgentWorker {
         if !alone && left.is_empty() {
             left.extend(lost.map(Leftover::ours));
         }
+        left.extend(on_server);
         for Leftover { sentence, .. } in &left {
             tracing::warn!(target: "filermark_clients", "left behind: {sentence}");
         }
@@ -552,6 +555,20 @@ impl PreparedRun {
         for lease in self.leases.drain(..) {
             lease.end();
         }
+    }
+
+    /// Ends the load; returns what the server may keep for it.
+    fn end_engine(&mut self) -> Vec<Leftover> {
+        let count = self.engine.take().map_or(0, Engine::end);
+        let sentence = || {
+            let servers: BTreeSet<&str> = self.mounts.iter().map(|m| m.host.as_str()).collect();
+            let servers = Vec::from_iter(servers).join(", ");
+            Leftover::not_ours(format!(
+                "{servers}: the server did not confirm the end of {count} clients: it may keep them, with \
+                 what they have open, until their lease expires"
+            ))
+        };
+        (count > 0).then(sentence).into_iter().collect()
     }
 
     /// Returns how many objects were removed, and what stays. The leases end first: the removal

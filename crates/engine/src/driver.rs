@@ -295,8 +295,11 @@ pub trait ShardDriver {
     }
 
     /// The shard is not used any more: ends what the server keeps for it (sessions, open
-    /// files), as far as the server answers until `deadline`. Also after a request to stop.
-    fn end(&mut self, _deadline: Nanos) {}
+    /// files), as far as the server answers until `deadline`. Also after a request to stop. Returns how
+    /// many clients the server may keep: those that it did not say to have dropped.
+    fn end(&mut self, _deadline: Nanos) -> u64 {
+        0
+    }
 
     /// Adds its counters since the last call to `into` and resets them.
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>);

@@ -59,7 +59,7 @@ struct Handle {
     operations: Arc<Operations>,
     commands: Sender<Command>,
     replies: Receiver<Reply>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<u64>>,
 }
 
 enum Command {
@@ -414,18 +414,27 @@ impl Engine {
     }
 }
 
-impl Drop for Engine {
-    fn drop(&mut self) {
+impl Engine {
+    /// Ends all shards, and what the server keeps for them. Returns how many clients the server may
+    /// keep, as [`crate::driver::ShardDriver::end`] has it.
+    pub fn end(mut self) -> u64 {
+        self.end_shards()
+    }
+
+    fn end_shards(&mut self) -> u64 {
         self.stop.raise();
         for shard in &mut self.shards {
             let (closed, _) = channel();
             shard.commands = closed;
         }
-        for shard in &mut self.shards {
-            if let Some(thread) = shard.thread.take() {
-                let _ = thread.join();
-            }
-        }
+        let threads = self.shards.iter_mut().filter_map(|s| s.thread.take());
+        threads.map(|thread| thread.join().unwrap_or(0)).sum()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.end_shards();
     }
 }
 
@@ -529,7 +538,8 @@ impl ShardParams {
     }
 }
 
-/// A shard's thread: connects, then carries out commands until the channel is closed.
+/// A shard's thread: connects, then carries out commands until the channel is closed. Returns how many
+/// clients the server may keep.
 fn serve(
     setup: ShardSetup,
     driver: Arc<dyn LoadDriver>,
@@ -538,7 +548,7 @@ fn serve(
     live: Option<SyncSender<LiveEvents>>,
     orders: Receiver<Command>,
     answers: Sender<Reply>,
-) {
+) -> u64 {
     crate::sys::minimize_timer_slack();
     let first_proc = setup.procs.first().map_or(0, |p| p.number);
     let interrupt_guard = crate::interrupt_guard::interrupt_on(&setup.stop);
@@ -548,7 +558,7 @@ fn serve(
         Ok(shard_driver) => shard_driver,
         Err(e) => {
             let _ = answers.send(Reply::Open(Err(e)));
-            return;
+            return 0;
         }
     };
     let mut shard = Shard::new(ShardParts {
@@ -591,5 +601,5 @@ fn serve(
             break;
         }
     }
-    shard.end();
+    shard.end()
 }

@@ -200,9 +200,9 @@ impl Shard {
         orders.recv().ok()
     }
 
-    /// Ends what the server keeps for this shard.
-    pub fn end(&mut self) {
-        self.driver.end(self.clock.now() + END_MAX);
+    /// Ends what the server keeps for this shard; returns how many clients it may keep.
+    pub fn end(&mut self) -> u64 {
+        self.driver.end(self.clock.now() + END_MAX)
     }
 
     /// Submits `action` for a proc with the pending effect in `work`. Gives the outcome

@@ -168,6 +168,10 @@ pub trait WireProtocol: Debug + Sized + 'static {
     fn end(&mut self) -> bool {
         false
     }
+    /// How many clients the server may keep after that.
+    fn clients_left(&self) -> u64 {
+        0
+    }
 
     /// See [`filermark_engine::driver::ShardDriver::take_counters`].
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>);

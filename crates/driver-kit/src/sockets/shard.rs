@@ -471,10 +471,11 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
         ended
     }
 
-    fn end(&mut self, deadline: Nanos) {
+    fn end(&mut self, deadline: Nanos) -> u64 {
         if let Err(error) = self.end_all(deadline) {
             tracing::warn!(%error, "the server keeps state of this client");
         }
+        self.core.clients_left()
     }
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {

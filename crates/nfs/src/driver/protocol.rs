@@ -167,6 +167,10 @@ impl<V: Variant> WireProtocol for Core<V> {
         is_ending
     }
 
+    fn clients_left(&self) -> u64 {
+        V::clients_left(self)
+    }
+
     fn end_settling(&mut self) {
         self.give_up_held();
         if let Some(before) = self.counted_in_run.take() {

@@ -183,6 +183,11 @@ impl Variant for Sessions {
         core.end_clients()
     }
 
+    fn clients_left(core: &Core<Self>) -> u64 {
+        let clients = core.own.clients.iter();
+        clients.filter(|client| client.is_left()).count() as u64
+    }
+
     fn connect_advice(_core: &Core<Self>) -> &'static str {
         "check that the server runs, serves this version (NFS_VERSION=3 is another choice), and how \
          many connections it and this client allow (ulimit -n; RESVPORT allows 512 at most); \

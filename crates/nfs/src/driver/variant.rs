@@ -73,6 +73,10 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     fn end(_core: &mut Core<Self>) -> bool {
         false
     }
+    /// How many clients the server may keep after that.
+    fn clients_left(_core: &Core<Self>) -> u64 {
+        0
+    }
     /// The advice when a connection cannot be made.
     fn connect_advice(core: &Core<Self>) -> &'static str;
 }

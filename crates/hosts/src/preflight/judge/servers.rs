@@ -128,9 +128,11 @@ fn judge_export(client: &Client<'_>, server: &ServerInfo, export: &ExportInfo) -
         }
         Err(reason) => {
             let check = Check::failure(client.name, "mount", reason.clone());
-            match client.driver.facts().export_command {
-                // The list of exports explains no failure of TLS.
-                Some(command_template) if !reason.contains("TLS") => check,
+            // The list of exports explains no failure of TLS.
+            let explains = !reason.contains("TLS");
+            match client.driver.facts().export_command.filter(|_| explains) {
+                Some(command_template) => check.fix(command(command_template, &server.host, "")),
+                None => check,
             }
         }
     }

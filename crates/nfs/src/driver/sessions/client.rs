@@ -85,6 +85,8 @@ pub(crate) struct Client {
     pub(super) closing: u32,
     /// How far the end of it is.
     pub(super) ending: Ending,
+    /// The server has not confirmed that it has dropped the client.
+    pub(super) is_refused: bool,
 }
 
 impl Client {
@@ -110,7 +112,13 @@ impl Client {
             callback_number: 0,
             closing: 0,
             ending: Default::default(),
+            is_refused: false,
         }
+    }
+
+    /// Whether the server may keep it after its end.
+    pub(super) const fn is_left(&self) -> bool {
+        self.is_refused || (self.session.is_some() && !matches!(self.ending, Ending::Done))
     }
 
     /// Begins the set-up of a session: the first one, or one in place of the lost one.

@@ -51,7 +51,7 @@ impl Core<Sessions> {
     /// DESTROY_CLIENTID has ended.
     pub(super) fn client_ended(&mut self, conn: u32, outcome: CallOutcome) {
         if outcome != CallOutcome::Ok {
-            // The results are complete already, so this is no counter of them.
+            self.own.client(conn).is_refused = true;
             tracing::warn!(
                 conn,
                 ?outcome,

@@ -255,6 +255,6 @@ fn a_slot_without_a_reply_is_given_up_with_its_session() {
     assert!(sessions.count() >= 2);
     drop(state);
     let now = bench.shard.core.state.clock.now();
-    bench.shard.end(now + Nanos::from_secs(60));
+    assert_eq!(bench.shard.end(now + Nanos::from_secs(60)), 0);
     assert!(bench.server.state().clients.is_empty());
 }

@@ -215,3 +215,13 @@ fn an_open_file_is_closed_when_its_object_number_becomes_another_file() {
     });
     bench.end();
 }
+
+#[test]
+fn clients_whose_end_was_not_confirmed_in_time_are_counted() {
+    let mut bench = Bench::with(shared(), 2, Server::start(4, |_| Deed::Good));
+    bench.succeed(getattr());
+    let now = bench.shard.core.state.clock.now();
+    assert_eq!(bench.shard.end(now), 1, "there was no time");
+    assert_eq!(bench.shard.end(now + Nanos::from_secs(60)), 0);
+    assert!(bench.server.state().clients.is_empty());
+}
