@@ -5,7 +5,9 @@ use crate::real::{self, assert_empty};
 use crate::sweep::{Ended, Sweep};
 use crate::wire::between_pauses;
 use filermark_onc::nfs4::Operation;
-use filermark_testbed::{Capture, Export, KernelServer, Pcap, Sandbox, ServerOptions, available};
+use filermark_testbed::{
+    Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, ServerOptions, available,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -169,4 +171,18 @@ fn alone_tshark_and_the_kernels_server_count_the_operations_of_version_40() {
             "{name}: {counted}, {sent} sent"
         );
     }
+}
+
+#[test]
+fn alone_ganesha_vfs_is_measured_over_version_40() {
+    let _turn = alone();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, NFS4)) else {
+        return;
+    };
+    let export = ganesha.export();
+    assert_counted(&real::assert_measured(&sweep(&sandbox, export), &NEVER));
+    assert_empty(&sandbox, export);
 }
