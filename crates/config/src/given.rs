@@ -395,7 +395,7 @@ mod tests {
             ("RUNTIME", "5 m m", "ms, s, min, m, h may follow it"),
             ("RUNTIME", "9999h", "is out of bounds"),
             ("BLOCK_SIZE", "1.5k", "is not a whole number"),
-            ("NFS_VERSION", "3k", "choose one of: 2, 3, 4.1, 4.2, 4"),
+            ("NFS_VERSION", "3k", "choose one of: 2, 3, 4.0, 4.1, 4.2, 4"),
             ("RUNTIME", "nan", "is not a number"),
             ("RUNTIME", "inf", "is not a number"),
             ("RUNTIME", "-3", "is out of bounds"),

@@ -70,13 +70,12 @@ pub(crate) fn value(parameter: &str, text: &str) -> Option<&'static str> {
     match (parameter, text.as_str()) {
         ("TCP", "udp") => Some("UDP is TCP=off"),
         ("TCP", "tcp") => Some("TCP is TCP=on"),
-        ("NFS_VERSION", "v2" | "v3" | "v4" | "v4.1" | "v4.2" | "nfs4" | "nfs3") => {
-            Some("give the number alone: 2, 3, 4.1 or 4.2")
+        ("NFS_VERSION", "v2" | "v3" | "v4" | "v4.0" | "v4.1" | "v4.2" | "nfs4" | "nfs3") => {
+            Some("give the number alone: 2, 3, 4.0, 4.1 or 4.2")
         }
-        ("NFS_VERSION", v) if v.trim_start_matches('v').starts_with('4') => Some(
-            "give 2, 3, 4.1 or 4.2; NFSv4.0 is measured on mounts: mount the export, and set \
-             BENCHMARK=SWBUILD (or another composite) and CLIENT_MOUNTPOINTS",
-        ),
+        ("NFS_VERSION", v) if v.trim_start_matches('v').starts_with('4') => {
+            Some("give 2, 3, 4.0, 4.1 or 4.2: NFSv4 has no other minor version (RFC 8178)")
+        }
         _ => None,
     }
 }
@@ -122,10 +121,10 @@ mod tests {
         }
         assert_eq!(parameter("RUNTIM"), "did you mean RUNTIME?");
         assert_eq!(value("TCP", "UDP"), Some("UDP is TCP=off"));
-        for version in ["4.0", "v4.0", "4.3"] {
-            assert!(value("NFS_VERSION", version).unwrap().contains("mounts"));
+        for version in ["4.3", "v4.3", "41"] {
+            assert!(value("NFS_VERSION", version).unwrap().contains("4.0, 4.1"));
         }
-        for version in ["v4.1", "V4.2"] {
+        for version in ["v4.0", "v4.1", "V4.2"] {
             assert!(value("NFS_VERSION", version).unwrap().contains("alone"));
         }
         assert_eq!(value("NFS_VERSION", "1"), None);

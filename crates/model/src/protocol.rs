@@ -56,15 +56,19 @@ pub enum NfsVersion {
     /// Version 3 (RFC 1813), with version 3 of MOUNT.
     #[default]
     V3,
-    /// Version 4.1 (RFC 8881), which has no MOUNT and needs no portmapper.
+    /// Version 4.0 (RFC 7530), which has no MOUNT and needs no portmapper.
+    V40,
+    /// Version 4.1 (RFC 8881), which has sessions.
     V41,
     /// Version 4.2 (RFC 7862): the same protocol with another minor version and more operations.
     V42,
 }
 
-/// A minor version of NFS version 4 that has sessions.
+/// A minor version of NFS version 4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MinorVersion {
+    /// That of version 4.0 (RFC 7530).
+    V0,
     /// That of version 4.1 (RFC 8881).
     #[default]
     V1,
@@ -76,6 +80,7 @@ impl MinorVersion {
     /// Its number, as COMPOUNDs carry it.
     pub const fn number(self) -> u32 {
         match self {
+            Self::V0 => 0,
             Self::V1 => 1,
             Self::V2 => 2,
         }
@@ -84,9 +89,15 @@ impl MinorVersion {
     /// The version of NFS that it is part of.
     pub const fn version(self) -> NfsVersion {
         match self {
+            Self::V0 => NfsVersion::V40,
             Self::V1 => NfsVersion::V41,
             Self::V2 => NfsVersion::V42,
         }
+    }
+
+    /// Whether calls are made in a session: version 4.0 has none.
+    pub const fn has_sessions(self) -> bool {
+        !matches!(self, Self::V0)
     }
 
     /// That of NFS_VERSION that has it.
@@ -101,7 +112,7 @@ impl NfsVersion {
         match self {
             Self::V2 => 2,
             Self::V3 => 3,
-            Self::V41 | Self::V42 => 4,
+            Self::V40 | Self::V41 | Self::V42 => 4,
         }
     }
 
@@ -110,20 +121,22 @@ impl NfsVersion {
         match self {
             Self::V2 => "2",
             Self::V3 => "3",
+            Self::V40 => "4.0",
             Self::V41 => "4.1",
             Self::V42 => "4.2",
         }
     }
 
-    /// Whether clients have a session with the server, and files are opened: no UDP, no MOUNT.
-    pub const fn has_sessions(self) -> bool {
+    /// Whether clients have a state on the server, and files are opened: no UDP, no MOUNT.
+    pub const fn has_state(self) -> bool {
         self.minor_version().is_some()
     }
 
-    /// The minor version of a version with sessions; `None`: it is version 2 or 3.
+    /// The minor version of version 4; `None`: it is version 2 or 3.
     pub const fn minor_version(self) -> Option<MinorVersion> {
         match self {
             Self::V2 | Self::V3 => None,
+            Self::V40 => Some(MinorVersion::V0),
             Self::V41 => Some(MinorVersion::V1),
             Self::V42 => Some(MinorVersion::V2),
         }
@@ -136,7 +149,7 @@ impl NfsVersion {
         match (self, transport) {
             (Self::V2, _) => Some(8 << 10),
             (Self::V3, Transport::Udp) => Some(32 << 10),
-            (Self::V3, Transport::Tcp) | (Self::V41 | Self::V42, _) => None,
+            (Self::V3, Transport::Tcp) | (Self::V40 | Self::V41 | Self::V42, _) => None,
         }
     }
 
@@ -145,7 +158,7 @@ impl NfsVersion {
         match self {
             Self::V2 => Some(1),
             Self::V3 => Some(3),
-            Self::V41 | Self::V42 => None,
+            Self::V40 | Self::V41 | Self::V42 => None,
         }
     }
 }

@@ -130,6 +130,7 @@ impl RunDirDriver for NfsDriver {
         match self.plan.version {
             NfsVersion::V2 => "nfs2",
             NfsVersion::V3 => "nfs3",
+            NfsVersion::V40 => "nfs40",
             NfsVersion::V41 => "nfs41",
             NfsVersion::V42 => "nfs42",
         }

@@ -64,7 +64,7 @@ pub(crate) fn services(mount: &MountPoint, plan: &NfsPlan) -> Result<Vec<Service
 
 fn services_at(ip: IpAddr, plan: &NfsPlan) -> Vec<Service> {
     let mut found = Vec::new();
-    if plan.version.has_sessions() {
+    if plan.version.has_state() {
         let address = SocketAddr::new(ip, plan.port_without_portmapper());
         return vec![reach("nfs", address, nfs_program(plan.version), plan)];
     }

@@ -126,7 +126,7 @@ impl Target {
     /// Takes the server's note of our MNT back. Whether it works is of no
     /// consequence: the server's list of mounts is a hint (RFC 1813 section 5.2.3). Version 4 has none.
     pub fn unmount(&self, plan: &NfsPlan) {
-        if plan.version.has_sessions() {
+        if plan.version.has_state() {
             return;
         }
         let options = RpcOptions {

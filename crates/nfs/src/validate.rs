@@ -58,7 +58,7 @@ pub fn checks(version: NfsVersion) -> Vec<CheckFacts> {
         NfsVersion::V2 => facts(version2::TABLES),
         NfsVersion::V3 => facts(version3::TABLES),
         NfsVersion::V41 => facts(version41::TABLES),
-        NfsVersion::V42 => Vec::new(),
+        NfsVersion::V40 | NfsVersion::V42 => Vec::new(),
     }
 }
 
@@ -81,11 +81,11 @@ pub fn validate(
         NfsVersion::V2 => version2::V2::NAME,
         NfsVersion::V3 => version3::V3::NAME,
         NfsVersion::V41 => version41::V41::NAME,
-        NfsVersion::V42 => {
+        NfsVersion::V40 | NfsVersion::V42 => {
             return Err(DriverError {
                 place: mount.to_string(),
                 step: "validate the protocol".to_owned(),
-                reason: "there are no checks of NFSv4.2 yet".to_owned(),
+                reason: format!("there are no checks of NFSv{} yet", plan.version.name()),
                 advice: "set NFS_VERSION=4.1, 3 or 2 to check that version".to_owned(),
             });
         }
@@ -99,8 +99,8 @@ pub fn validate(
     match plan.version {
         NfsVersion::V2 => run(&mut course, version2::TABLES, plan, target, run_dir),
         NfsVersion::V3 => run(&mut course, version3::TABLES, plan, target, run_dir),
-        // That of 4.2 was refused above.
-        NfsVersion::V41 | NfsVersion::V42 => {
+        // The others were refused above.
+        NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => {
             run(&mut course, version41::TABLES, plan, target, run_dir);
         }
     }

@@ -38,7 +38,9 @@ pub(crate) fn status_text(version: NfsVersion, status: Nfsstat3) -> String {
     match version {
         NfsVersion::V2 => nfs2::Nfsstat::from_u32(status.to_u32()).to_string(),
         NfsVersion::V3 => status.to_string(),
-        NfsVersion::V41 | NfsVersion::V42 => Nfsstat4::from_u32(status.to_u32()).to_string(),
+        NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => {
+            Nfsstat4::from_u32(status.to_u32()).to_string()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
-//! What an NFSv4.1 server keeps between calls: clients with their leases, sessions with their reply
-//! caches, opens and locks (RFC 8881 sections 2.4, 2.10, 8 and 9). Everything is in memory and has limits.
+//! What an NFSv4 server keeps between calls: clients with their leases, sessions with their reply
+//! caches, opens and locks (RFC 8881 sections 2.4, 2.10, 8 and 9), owners of version 4.0 with their last replies
+//! (RFC 7530 section 9.1). Everything is in memory and has limits.
 //!
 //! It knows neither messages nor the content of files: `protocol` decodes and encodes, and holds the files
 //! that are open in the file system. Times come from a [`Clock`], so that tests need not wait for a lease.
@@ -8,6 +9,7 @@ mod clients;
 mod clock;
 mod files;
 mod locks;
+mod owners;
 mod session;
 mod share;
 
@@ -15,10 +17,12 @@ pub(crate) use clients::{Client, ClientRequest, Clients, SessionRequest};
 pub(crate) use clock::Clock;
 pub(crate) use files::{Files, Holder, LockRequest, Locker, NotLocked};
 pub(crate) use locks::{Range, RangeKind};
+pub(crate) use owners::{OwnerKey, Owners, uses_number};
 pub(crate) use session::{Begun, Limits, Session};
 pub(crate) use share::Share;
 
 use crate::memfs::FileId;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How long a client may be silent, in seconds (the attribute `lease_time`).
@@ -32,6 +36,8 @@ const SWEEP_NS: u64 = 1_000_000_000;
 pub(crate) struct State4 {
     pub(crate) clients: Clients,
     pub(crate) files: Files,
+    /// Version 4.0.
+    pub(crate) owners: Owners,
     pub(crate) clock: Clock,
     next_sweep_ns: AtomicU64,
 }
@@ -43,6 +49,7 @@ impl State4 {
         State4 {
             clients: Clients::new(epoch, cache_bytes_max),
             files: Files::new(epoch as u32),
+            owners: Owners::default(),
             clock,
             next_sweep_ns: AtomicU64::new(0),
         }
@@ -63,6 +70,12 @@ impl State4 {
         }
         let oldest_ns = now_ns.saturating_sub(LEASE_NS);
         let ended = self.clients.end_expired(oldest_ns);
-        self.files.end_clients(&ended)
+        self.end_clients(&ended)
+    }
+
+    /// Ends what clients that have ended had. Returns their open files, each as often as it was open.
+    pub(crate) fn end_clients(&self, ended: &[Arc<Client>]) -> Vec<FileId> {
+        self.owners.end_clients(ended);
+        self.files.end_clients(ended)
     }
 }

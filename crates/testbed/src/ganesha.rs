@@ -314,7 +314,7 @@ fn configuration(
     mount_path_pseudo = true;
     Plugins_Dir = "{plugins}";
 }}
-NFSV4 {{ Graceless = true; Only_Numeric_Owners = true; }}
+NFSV4 {{ Graceless = true; Only_Numeric_Owners = true; minor_versions = 0, 1, 2; }}
 NFS_KRB5 {{ {kerberos} }}
 LOG {{ Default_Log_Level = EVENT; }}
 MEM {{ Inode_Size = 1048576; }}

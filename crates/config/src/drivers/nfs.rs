@@ -43,7 +43,7 @@ fn version(values: &Values) -> Option<Protocol> {
     values.given(&params::NFS_VERSION)?;
     match values.get(&params::NFS_VERSION) {
         Some(NfsVersion::V2) => Some(Protocol::Nfs2),
-        // Versions 4.1 and 4.2 do the operations of version 3.
+        // Versions 4.0, 4.1 and 4.2 do the operations of version 3.
         _ => Some(Protocol::Nfs3),
     }
 }
@@ -74,18 +74,18 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
     let version = protocol.and_then(Protocol::nfs_version).unwrap_or_default();
     // It does the operations of version 3, so benchmarks of that are its benchmarks.
     let version = match (version, values.get(&params::NFS_VERSION)) {
-        (NfsVersion::V3, Some(asked)) if asked.has_sessions() => asked,
+        (NfsVersion::V3, Some(asked)) if asked.has_state() => asked,
         _ => version,
     };
     let transport = match values.get(&params::TCP) {
         true => Transport::Tcp,
         false => Transport::Udp,
     };
-    if version.has_sessions() && transport == Transport::Udp {
+    if version.has_state() && transport == Transport::Udp {
         r.refuse(
             &params::TCP,
             format!(
-                "NFSv{} needs connections and is not sent over UDP (RFC 8881 section 2.9.1)",
+                "NFSv{} needs connections and is not sent over UDP (RFC 7530 section 3.1, RFC 8881 section 2.9.1)",
                 version.name()
             ),
             "leave TCP=off out, or set NFS_VERSION=3",
@@ -154,7 +154,9 @@ fn security(
     if version == NfsVersion::V2 {
         r.refuse(
             &params::SECURITY,
-            format!("SECURITY={word} is for versions 3, 4.1 and 4.2 of NFS, not for version 2"),
+            format!(
+                "SECURITY={word} is for versions 3, 4.0, 4.1 and 4.2 of NFS, not for version 2"
+            ),
             "leave SECURITY out, or set another NFS_VERSION",
         );
     }
@@ -182,7 +184,7 @@ fn security(
 const fn transfer_limit(version: NfsVersion, transport: Transport) -> Option<(u32, &'static str)> {
     let why = match version {
         NfsVersion::V2 => "NFS version 2 carries no more (RFC 1094, MAXDATA)",
-        NfsVersion::V3 | NfsVersion::V41 | NfsVersion::V42 => {
+        NfsVersion::V3 | NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => {
             "over UDP Filermark sends no more, as kernels do"
         }
     };

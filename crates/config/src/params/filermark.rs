@@ -221,7 +221,7 @@ parameters! {
     .of_driver(NfsPlan::DRIVER)
     .example("4.1")
     .standard(StandardValue::Choice(nfs_version))
-    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.1 and 4.2 measure with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1. They need TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
+    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.0, 4.1 and 4.2 measure with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1. They need TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
     SECURITY: NfsSecurity = p(
         Group::Server,
         choice::<NfsSecurity>(),
@@ -230,7 +230,7 @@ parameters! {
     .of_driver(NfsPlan::DRIVER)
     .default("sys")
     .standard(StandardValue::Fixed("sys"))
-    .help("The words are those of sec= in the options of exports and mounts. sys: user and groups as numbers (SFS_NFS_USER_ID, SFS_NFS_GROUP_ID), taken on trust. krb5, krb5i and krb5p: Kerberos (RPCSEC_GSS), for versions 3, 4.1 and 4.2 over TCP. krb5 proves the user and signs the headers of calls, krb5i signs the data too, krb5p encrypts it. Tickets are those of USERNAME and DOMAIN, or those of the owner of the cache (kinit); every client host needs them, or a key table (KRB5_CLIENT_KTNAME). MNT_POINTS has the server's name as in its principal nfs/NAME.");
+    .help("The words are those of sec= in the options of exports and mounts. sys: user and groups as numbers (SFS_NFS_USER_ID, SFS_NFS_GROUP_ID), taken on trust. krb5, krb5i and krb5p: Kerberos (RPCSEC_GSS), for versions 3, 4.0, 4.1 and 4.2 over TCP. krb5 proves the user and signs the headers of calls, krb5i signs the data too, krb5p encrypts it. Tickets are those of USERNAME and DOMAIN, or those of the owner of the cache (kinit); every client host needs them, or a key table (KRB5_CLIENT_KTNAME). MNT_POINTS has the server's name as in its principal nfs/NAME.");
     NFS_PORT: Option<u16> = p(
         Group::Server,
         PORT,

@@ -257,7 +257,7 @@ macro_rules! choices {
 pub(crate) use choices;
 
 choices! {
-    NfsVersion { "2" => V2, "3" => V3, "4.1" => V41, "4.2" => V42, "4" => V41 }
+    NfsVersion { "2" => V2, "3" => V3, "4.0" => V40, "4.1" => V41, "4.2" => V42, "4" => V41 }
     NfsSecurity { "sys" => Sys, "krb5" => Krb5, "krb5i" => Krb5i, "krb5p" => Krb5p }
     IpChoice { "off" => V4, "on" => V6, "any" => Any }
     MonitorMode { "program" => Program, "phases" => Phases }

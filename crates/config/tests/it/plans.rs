@@ -432,6 +432,7 @@ fn versions_and_transports_of_nfs_follow_from_benchmark_and_rc() {
     );
     for (given, version) in [
         ("NFS_VERSION=4", NfsVersion::V41),
+        ("NFS_VERSION=4.0", NfsVersion::V40),
         ("NFS_VERSION=4.1", NfsVersion::V41),
         ("NFS_VERSION=4.2", NfsVersion::V42),
     ] {

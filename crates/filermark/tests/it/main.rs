@@ -64,6 +64,7 @@ mod monitors;
 mod netem;
 mod netmist;
 mod netmist_hosts;
+mod nfs40;
 mod nfs41;
 mod nfs4_embedded;
 mod null_server;

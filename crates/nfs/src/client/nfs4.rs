@@ -1,4 +1,4 @@
-//! NFSv4.1 and NFSv4.2 as blocking calls: a session with one call at a time.
+//! NFSv4 as blocking calls: a session with one call at a time, in version 4.0 a client ID.
 //!
 //! The session is set up with the first call, and ended when the client is dropped: a server keeps clients
 //! that do not send DESTROY_CLIENTID for a long time. Nothing is open between two calls, so a session that
@@ -65,6 +65,8 @@ pub struct Nfs4Client {
     request: SessionRequest,
     wait_limit: Duration,
     up: Option<Established>,
+    /// Version 4.0: counts owners of opens. Each open has a new one, so none has an earlier sequence number.
+    owners: u32,
 }
 
 /// What became of one sending of a COMPOUND.
@@ -91,6 +93,7 @@ impl Nfs4Client {
             request: SessionRequest::new(minor, TRANSFER_BYTES, SLOTS),
             wait_limit,
             up: None,
+            owners: 0,
         }
     }
 
@@ -160,6 +163,9 @@ impl Nfs4Client {
         };
         // Without that the client ID could not be given up in the end.
         self.destroy(SessionEnd::of_session(&lost.session, END_LIMIT));
+        if !self.request.minor.has_sessions() {
+            self.identity.restart();
+        }
         let identity = self.identity.clone();
         let setup = SessionSetup::again(identity, self.request, self.wait_limit, &lost);
         self.set_up(setup)
@@ -207,8 +213,11 @@ impl Nfs4Client {
         let Some(up) = &mut self.up else {
             return Ok(Sent::Lost);
         };
-        // The only slot that is used. In use: the last call had no answer, or is to be sent again.
         let session = &mut up.session;
+        if !session.minor().has_sessions() {
+            return self.send_alone(write, read);
+        }
+        // The only slot that is used. In use: the last call had no answer, or is to be sent again.
         let slotid = match session.slots().is_in_use(0) {
             true => 0,
             false => session.take_slot().unwrap_or_default(),
@@ -255,6 +264,29 @@ impl Nfs4Client {
         })
     }
 
+    /// The same in version 4.0: there is no SEQUENCE.
+    fn send_alone<T>(
+        &mut self,
+        write: impl Fn(&mut CompoundWriter<'_, Operation>),
+        read: &mut impl FnMut(&mut Row<'_>) -> RowResult<T>,
+    ) -> Result<Sent<T>, ClientError> {
+        let mut args = Vec::new();
+        let mut compound = begin_compound(&mut args, self.request.minor);
+        write(&mut compound);
+        compound.finish();
+        let address = self.rpc.address();
+        let garbage = |source| ClientError::Garbage { address, source };
+        let results = self.rpc.call_raw(NFS_V4, PROC_COMPOUND, &args)?;
+        let mut compound = CompoundRes::decode(&mut Decoder::new(results)).map_err(garbage)?;
+        if compound.left() == 0 {
+            return Ok(Sent::Done(Err(compound.status)));
+        }
+        Ok(match read(&mut compound).map_err(garbage)? {
+            Err(Nfsstat4::Grace) => Sent::Later(Nfsstat4::Grace),
+            result => Sent::Done(result),
+        })
+    }
+
     /// The last call has no answer: whether its sequence number is used up is not known, so the next call
     /// gets another session.
     fn forget_answer(&mut self) {
@@ -274,6 +306,10 @@ impl Nfs4Client {
     }
 
     fn destroy(&mut self, mut end: SessionEnd) {
+        // A client ID of version 4.0 stays until its lease expires; nothing is open under it.
+        if !self.request.minor.has_sessions() {
+            return;
+        }
         // Also when the task is to end.
         let never = StopFlag::new();
         let _guard = interrupt_guard::interrupt_on(&never);

@@ -95,7 +95,7 @@ impl Settings {
             // Version 2 writes synchronously and has no COMMIT.
             commit: match plan.version {
                 NfsVersion::V2 => CommitPolicy::at_once(),
-                NfsVersion::V3 | NfsVersion::V41 | NfsVersion::V42 => plan.commit,
+                NfsVersion::V3 | NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => plan.commit,
             },
             datagrams: plan.transport == Transport::Udp,
             jukebox_delay: millis(plan.jukebox_delay_ms),

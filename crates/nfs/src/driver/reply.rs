@@ -240,6 +240,7 @@ impl<V: Variant> Core<V> {
                 self.forget_held(logical.proc, object);
             }
             self.proc_of(op).handles.set(object, handle.as_bytes());
+            V::named(self, op);
         }
     }
 
@@ -276,6 +277,7 @@ impl<V: Variant> Core<V> {
         ) = (verdict, self.ops.get(op).action)
         {
             self.copy_handle(op, object, new_object);
+            V::named(self, op);
         }
         verdict
     }

@@ -1,5 +1,5 @@
-//! Versions 4.1 (RFC 8881) and 4.2 (RFC 7862) on the loop of the driver kit. Every connection is one client with a
-//! client ID and a session of its own.
+//! Versions 4.0 (RFC 7530), 4.1 (RFC 8881) and 4.2 (RFC 7862) on the loop of the driver kit. Every connection is
+//! one client with a client ID and, but for version 4.0, a session of its own.
 //!
 //! | module | what it has |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | `opens` | the table of open files of a proc |
 //! | `opening` | when files are opened and closed, and what waits for that |
 //! | `callbacks` | answers to calls of the server |
+//! | `version40` | what only version 4.0 has: numbered owners of opens (`owners`), names (`names`) |
 //! | `ending` | CLOSE, DESTROY_SESSION and DESTROY_CLIENTID at the end |
 //!
 //! A READ or WRITE that finds its file not open makes an OPEN as a call of its operation, and
@@ -25,12 +26,15 @@ mod client;
 mod compounds;
 mod encode;
 mod ending;
+mod names;
 mod opening;
 mod opens;
+mod owners;
 mod reply;
 mod results;
 mod setup;
 mod state;
+mod version40;
 
 pub(crate) use client::Client;
 pub(crate) use state::Sessions;
@@ -100,7 +104,7 @@ impl Variant for Sessions {
     fn count_call(core: &mut Core<Self>, slot: u32) {
         core.state_call_sent(slot);
         let call = core.calls.get(slot);
-        match compounds::of(call) {
+        match compounds::of(call, core.own.request.minor) {
             [] => core.counters.call(call.procedure),
             operations => core.counters.compound(operations),
         }
@@ -160,6 +164,7 @@ impl Variant for Sessions {
     fn ended(core: &mut Core<Self>, slot: u32, outcome: CallOutcome) {
         core.stop_using(slot);
         core.drop_slot(slot);
+        core.give_back_owner(slot, outcome);
         core.state_call_ended(slot, outcome);
     }
 
@@ -173,10 +178,18 @@ impl Variant for Sessions {
 
     fn forget_objects(core: &mut Core<Self>, proc: u32, from: ObjectId) {
         core.close_from(proc, from);
+        if let Some(names) = core.own.names.get_mut(proc as usize) {
+            names.forget(from);
+        }
+    }
+
+    fn named(core: &mut Core<Self>, op: u32) {
+        core.keep_name(op);
     }
 
     fn renamed(core: &mut Core<Self>, op: u32) {
         core.rename_open(op);
+        core.keep_name(op);
     }
 
     fn end(core: &mut Core<Self>) -> bool {

@@ -1,5 +1,5 @@
 //! What the versions of NFS do differently: versions 2 and 3 have no state on the server,
-//! versions 4.1 and 4.2 have sessions and opens. Everything else of the driver is written once, for
+//! version 4 has clients, sessions and opens. Everything else of the driver is written once, for
 //! `Core<V>`.
 
 use super::calls::Call;
@@ -59,6 +59,8 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     fn unparked(_core: &mut Core<Self>, _slot: u32) {}
     /// A call has ended.
     fn ended(_core: &mut Core<Self>, _slot: u32, _outcome: CallOutcome) {}
+    /// An operation has found, made or linked an object.
+    fn named(_core: &mut Core<Self>, _op: u32) {}
     /// RENAME is done; the handles are still where they were.
     fn renamed(_core: &mut Core<Self>, _op: u32) {}
     /// All calls of an operation have ended: may make more.

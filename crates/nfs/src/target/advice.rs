@@ -181,7 +181,9 @@ pub(crate) fn refused(
 ) -> DriverError {
     let status_text = version2::status_text(plan.version, status);
     let advice = match plan.version {
-        NfsVersion::V41 | NfsVersion::V42 => nfs4_advice(Nfsstat4::from_u32(status.to_u32())),
+        NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => {
+            nfs4_advice(Nfsstat4::from_u32(status.to_u32()))
+        }
         _ => None,
     };
     DriverError {

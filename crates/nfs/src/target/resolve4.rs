@@ -1,4 +1,4 @@
-//! The steps of versions 4.1 and 4.2: session, look-up of the path from the root, attributes. There is no portmapper
+//! The steps of version 4: session or client ID, look-up of the path from the root, attributes. There is no portmapper
 //! and no MOUNT.
 
 use super::advice::{Service, explain, refused};
@@ -41,7 +41,7 @@ pub(super) fn resolve_at(
             place: mount.host.clone(),
             step: format!("mount {}", mount.path),
             reason: format!(
-                "NFSv{} needs a connection and is not sent over UDP (RFC 8881 section 2.9.1)",
+                "NFSv{} needs a connection and is not sent over UDP (RFC 7530 section 3.1, RFC 8881 section 2.9.1)",
                 minor.name()
             ),
             advice: "set TCP=on".to_owned(),
@@ -88,7 +88,10 @@ fn no_session(
     error: &ClientError,
 ) -> Failure {
     let version = format!("NFSv{}", minor.name());
-    let step = format!("set up a session of {version}");
+    let step = match minor.has_sessions() {
+        true => format!("set up a session of {version}"),
+        false => format!("set up a client ID of {version}"),
+    };
     let explained = explain(&mount.host, &step, Service::Nfs, address, error);
     let ClientError::NoSession { refusal, .. } = error else {
         return Failure::here(explained);
@@ -107,7 +110,9 @@ fn no_session(
         ),
     };
     let known = offered.iter().rev().find_map(|offered| match *offered {
+        "NFSv4.2" => Some("4.2"),
         "NFSv4.1" => Some("4.1"),
+        "NFSv4.0" => Some("4.0"),
         "NFSv3" => Some("3"),
         "NFSv2" => Some("2"),
         _ => None,
@@ -135,8 +140,8 @@ fn offered(plan: &NfsPlan, minor: MinorVersion, address: SocketAddr) -> Vec<&'st
             offered.push(name);
         }
     }
-    for (number, name) in [(0, "NFSv4.0"), (1, "NFSv4.1")] {
-        if number < minor.number() && has_minor_version(plan, address, number) {
+    for (number, name) in [(0, "NFSv4.0"), (1, "NFSv4.1"), (2, "NFSv4.2")] {
+        if number != minor.number() && has_minor_version(plan, address, number) {
             offered.push(name);
         }
     }

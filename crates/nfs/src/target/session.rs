@@ -11,8 +11,8 @@ pub struct SessionFacts {
     pub server: ServerIdentity,
     /// How long it keeps a client's state without a call.
     pub lease: Duration,
-    /// The limits of a session for calls, as granted.
-    pub fore: ChannelLimits,
+    /// The limits of a session for calls, as granted; version 4.0 has none.
+    pub fore: Option<ChannelLimits>,
     /// The attributes that it supports in the export's file system.
     pub supported: Bitmap4,
 }
@@ -31,7 +31,7 @@ impl SessionFacts {
         Self {
             server: up.server.clone(),
             lease: up.lease,
-            fore: *up.session.fore(),
+            fore: (up.session.minor().has_sessions()).then(|| *up.session.fore()),
             supported,
         }
     }
@@ -59,16 +59,17 @@ impl SessionFacts {
         if !roles.is_empty() {
             facts.push(("roles", roles.join(", ")));
         }
-        let fore = &self.fore;
         facts.push(("lease", format!("{} s", self.lease.as_secs())));
-        facts.push(("slots", fore.slots.to_string()));
-        facts.push(("ca_maxrequestsize", fore.request_bytes_max.to_string()));
-        facts.push(("ca_maxresponsesize", fore.response_bytes_max.to_string()));
-        facts.push((
-            "ca_maxresponsesize_cached",
-            fore.cached_bytes_max.to_string(),
-        ));
-        facts.push(("ca_maxoperations", fore.operations_max.to_string()));
+        if let Some(fore) = &self.fore {
+            let numbers = [
+                ("slots", fore.slots),
+                ("ca_maxrequestsize", fore.request_bytes_max),
+                ("ca_maxresponsesize", fore.response_bytes_max),
+                ("ca_maxresponsesize_cached", fore.cached_bytes_max),
+                ("ca_maxoperations", fore.operations_max),
+            ];
+            facts.extend(numbers.map(|(name, number)| (name, number.to_string())));
+        }
         let has = NAMED.iter().filter(|(a, _)| self.supported.has(*a));
         let names: Vec<&str> = has.map(|(_, name)| *name).collect();
         let count = self.supported.bits().count();

@@ -26,6 +26,11 @@ impl ClientIdentity {
         Self { ownerid, verifier }
     }
 
+    /// The same name as after a restart of the client: the server drops what was opened before.
+    pub(crate) fn restart(&mut self) {
+        self.verifier = RandomState::new().hash_one(2).to_be_bytes();
+    }
+
     /// The name (`co_ownerid`).
     pub fn ownerid(&self) -> &[u8] {
         &self.ownerid

@@ -115,7 +115,8 @@ impl From<RpcRefusal> for SessionRefusal {
 /// The next lower version that NFS_VERSION may name.
 const fn lower(minor: MinorVersion) -> &'static str {
     match minor {
-        MinorVersion::V1 => "3",
+        MinorVersion::V0 => "3",
+        MinorVersion::V1 => MinorVersion::V0.name(),
         MinorVersion::V2 => MinorVersion::V1.name(),
     }
 }

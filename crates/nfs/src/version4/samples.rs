@@ -96,3 +96,26 @@ pub(super) fn reclaim_complete(sequenceid: u32, lease_time: u32) -> Vec<u8> {
         }));
     })
 }
+
+pub(super) fn setclientid(clientid: Clientid4) -> Vec<u8> {
+    results(|compound| {
+        compound.result::<SetclientidArgs<'_>>(&Ok(SetclientidOk {
+            clientid,
+            setclientid_confirm: [9; 8],
+        }));
+    })
+}
+
+pub(super) fn setclientid_confirm(lease_s: u32) -> Vec<u8> {
+    let values = Attributes {
+        lease_time: Some(lease_s),
+        ..Attributes::default()
+    };
+    results(|compound| {
+        compound.result::<SetclientidConfirmArgs>(&Ok(()));
+        compound.result::<PutrootfhArgs>(&Ok(()));
+        compound.result::<GetattrArgs>(&Ok(GetattrOk {
+            obj_attributes: Fattr4::new(&values),
+        }));
+    })
+}

@@ -50,7 +50,7 @@ pub enum SequenceOutcome {
 }
 
 impl Session {
-    /// A session as CREATE_SESSION of this minor version granted it.
+    /// A session as CREATE_SESSION of this minor version granted it; of version 4.0 a client ID alone.
     pub(super) fn new(
         minor: MinorVersion,
         sessionid: Sessionid4,

@@ -1,6 +1,8 @@
 //! The calls that make a session: EXCHANGE_ID, CREATE_SESSION, RECLAIM_COMPLETE (RFC 8881 sections 18.35,
-//! 18.36 and 18.51). Nothing is sent here: the caller sends [`SessionSetup::next_call`] and hands in the
+//! 18.36 and 18.51). Version 4.0 has a client ID alone (`client40`). Nothing is sent here: the caller sends [`SessionSetup::next_call`] and hands in the
 //! answer.
+
+mod client40;
 
 use super::channel::SessionRequest;
 use super::identity::{ClientIdentity, ServerIdentity};
@@ -8,12 +10,15 @@ use super::refusal::SessionRefusal;
 use super::retry::RetryWaits;
 use super::session::{SequenceOutcome, Session};
 use super::wire::{self, RowError};
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::{
-    Attribute, Bitmap4, CallbackSecParms4, Clientid4, CreateSessionArgs, CreateSessionOk,
-    ExchangeIdArgs, GetattrArgs, Nfsstat4, PROC_COMPOUND, PutrootfhArgs, ReclaimCompleteArgs,
-    SecParms, SequenceArgs, StateProtect4A, create_session, exchgid,
+    Attribute, Bitmap4, CallbackSecParms4, Clientid4, CompoundRes, CompoundWriter,
+    CreateSessionArgs, CreateSessionOk, ExchangeIdArgs, GetattrArgs, Nfsstat4, Operation,
+    PROC_COMPOUND, PutrootfhArgs, ReclaimCompleteArgs, SecParms, SequenceArgs,
+    SetclientidConfirmArgs, StateProtect4A, Verf, create_session, exchgid,
 };
 use filermark_onc::template::CallTemplate;
+use filermark_onc::xdr::DecodeError;
 use std::time::Duration;
 
 /// The lease that is assumed when the server does not state it.
@@ -42,8 +47,30 @@ pub struct SessionSetup {
 #[derive(Debug, Clone)]
 enum Stage {
     ExchangeId,
-    CreateSession { clientid: Clientid4, sequence: u32 },
-    ReclaimComplete { session: Session, slotid: u32 },
+    CreateSession {
+        clientid: Clientid4,
+        sequence: u32,
+    },
+    ReclaimComplete {
+        session: Session,
+        slotid: u32,
+    },
+    /// Version 4.0: SETCLIENTID.
+    Setclientid,
+    /// Version 4.0: SETCLIENTID_CONFIRM.
+    Confirm {
+        clientid: Clientid4,
+        verifier: Verf,
+    },
+}
+
+impl Stage {
+    const fn first(minor: MinorVersion) -> Self {
+        match minor.has_sessions() {
+            true => Self::ExchangeId,
+            false => Self::Setclientid,
+        }
+    }
 }
 
 /// What comes next.
@@ -82,11 +109,12 @@ impl SessionSetup {
             server: ServerIdentity::default(),
             lease: LEASE_ASSUMED,
             is_new_client: false,
-            stage: Stage::ExchangeId,
+            stage: Stage::first(request.minor),
         }
     }
 
-    /// Another session in place of a lost one, with the same client ID if the server still knows it.
+    /// Another session in place of a lost one, with the same client ID if the server still knows it. In
+    /// version 4.0 it is another client ID.
     pub fn again(
         identity: ClientIdentity,
         request: SessionRequest,
@@ -96,9 +124,12 @@ impl SessionSetup {
         Self {
             server: lost.server.clone(),
             lease: lost.lease,
-            stage: Stage::CreateSession {
-                clientid: lost.session.clientid(),
-                sequence: lost.session.create_sequence(),
+            stage: match request.minor.has_sessions() {
+                true => Stage::CreateSession {
+                    clientid: lost.session.clientid(),
+                    sequence: lost.session.create_sequence(),
+                },
+                false => Stage::Setclientid,
             },
             ..Self::new(identity, request, wait_limit)
         }
@@ -110,6 +141,8 @@ impl SessionSetup {
             Stage::ExchangeId => "EXCHANGE_ID",
             Stage::CreateSession { .. } => "CREATE_SESSION",
             Stage::ReclaimComplete { .. } => "RECLAIM_COMPLETE",
+            Stage::Setclientid => "SETCLIENTID",
+            Stage::Confirm { .. } => "SETCLIENTID_CONFIRM",
         }
     }
 
@@ -150,13 +183,20 @@ impl SessionSetup {
                 cb_program: CB_PROGRAM,
                 sec_parms: SecParms::new(&SEC_PARMS).unwrap_or_default(),
             }),
-            Stage::ReclaimComplete { session, slotid } => compound
-                .op(&session.sequence(*slotid, true))
-                .op(&ReclaimCompleteArgs { one_fs: false })
-                .op(&PutrootfhArgs {})
-                .op(&GetattrArgs {
-                    attr_request: Bitmap4::of(&[Attribute::LeaseTime]),
-                }),
+            Stage::ReclaimComplete { session, slotid } => {
+                compound
+                    .op(&session.sequence(*slotid, true))
+                    .op(&ReclaimCompleteArgs { one_fs: false });
+                ask_lease(&mut compound)
+            }
+            Stage::Setclientid => self.setclientid(&mut compound),
+            Stage::Confirm { clientid, verifier } => {
+                compound.op(&SetclientidConfirmArgs {
+                    clientid: *clientid,
+                    setclientid_confirm: *verifier,
+                });
+                ask_lease(&mut compound)
+            }
         };
         compound.finish();
     }
@@ -181,6 +221,8 @@ impl SessionSetup {
                 self.create_session_results(results, clientid, sequence)
             }
             Stage::ReclaimComplete { .. } => self.reclaim_complete_results(results),
+            Stage::Setclientid => self.setclientid_results(results),
+            Stage::Confirm { clientid, .. } => self.confirm_results(results, clientid),
         };
         let call = self.call_name();
         match evaluated {
@@ -271,18 +313,7 @@ impl SessionSetup {
                 return Err(RowError::Status(status).into());
             }
         }
-        if compound.status == Nfsstat4::Ok {
-            let root = compound.read::<PutrootfhArgs>()?;
-            let attributes = compound.read::<GetattrArgs>()?;
-            compound.end()?;
-            if let (Ok(()), Ok(ok)) = (root, attributes) {
-                let stated = ok.obj_attributes.attributes()?.lease_time;
-                if let Some(seconds) = stated.filter(|seconds| *seconds > 0) {
-                    let lease = Duration::from_secs(seconds.into());
-                    self.lease = lease.clamp(LEASE_SHORTEST, LEASE_LONGEST);
-                }
-            }
-        }
+        self.lease = stated_lease(&mut compound)?.unwrap_or(self.lease);
         Ok(self.up_now())
     }
 
@@ -310,7 +341,7 @@ impl SessionSetup {
             let times = self.forgotten;
             return Err(SessionRefusal::Forgotten { times, status }.into());
         }
-        self.stage = Stage::ExchangeId;
+        self.stage = Stage::first(self.request.minor);
         Ok(SetupStep::Call)
     }
 
@@ -326,6 +357,34 @@ impl SessionSetup {
             None => Err(SessionRefusal::Status { call, status }),
         }
     }
+}
+
+/// Asks for the lease, behind what the call is for.
+fn ask_lease<'c, 'o>(
+    compound: &'c mut CompoundWriter<'o, Operation>,
+) -> &'c mut CompoundWriter<'o, Operation> {
+    compound.op(&PutrootfhArgs {}).op(&GetattrArgs {
+        attr_request: Bitmap4::of(&[Attribute::LeaseTime]),
+    })
+}
+
+/// The lease, if the server has stated it.
+fn stated_lease(
+    compound: &mut CompoundRes<'_, Operation>,
+) -> Result<Option<Duration>, DecodeError> {
+    if compound.status != Nfsstat4::Ok {
+        return Ok(None);
+    }
+    let root = compound.read::<PutrootfhArgs>()?;
+    let attributes = compound.read::<GetattrArgs>()?;
+    compound.end()?;
+    let (Ok(()), Ok(ok)) = (root, attributes) else {
+        return Ok(None);
+    };
+    let stated = ok.obj_attributes.attributes()?.lease_time;
+    let stated = stated.filter(|seconds| *seconds > 0);
+    Ok(stated
+        .map(|seconds| Duration::from_secs(seconds.into()).clamp(LEASE_SHORTEST, LEASE_LONGEST)))
 }
 
 /// Why a call did not lead to the next one.

@@ -116,6 +116,11 @@ impl<'o, O: OperationSet> CompoundResWriter<'o, O> {
         self.status = mark.status;
     }
 
+    /// The results of the operation that was appended at `mark`, behind its number.
+    pub fn since(&self, mark: Mark) -> &[u8] {
+        self.out.get(mark.len + 4..).unwrap_or_default()
+    }
+
     /// Ends the COMPOUND: writes status and count, and returns the status.
     pub fn finish(self) -> Nfsstat4 {
         let status = self.status;

@@ -1,5 +1,7 @@
 //! Client IDs and the sessions of clients (RFC 8881 sections 2.4, 18.35 and 18.36).
 
+mod client40;
+
 use super::session::{Limits, Session};
 use filermark_onc::nfs4::{Clientid4, Nfsstat4, Sessionid4, Verf};
 use std::collections::HashMap;
@@ -245,7 +247,21 @@ impl Clients {
         } else if request.is_update {
             return Err(Nfsstat4::Noent);
         }
-        if let Some(earlier) = named.unconfirmed {
+        Ok(Exchanged {
+            clientid: self.add(table, request, now_ns)?,
+            sequence: 1,
+            is_confirmed: false,
+        })
+    }
+
+    /// A client ID that is not confirmed, in place of an earlier one of its name.
+    fn add(
+        &self,
+        table: &mut Table,
+        request: &ClientRequest<'_>,
+        now_ns: u64,
+    ) -> Result<Clientid4, Nfsstat4> {
+        if let Some(earlier) = table.named(request.ownerid).unconfirmed {
             table.remove(earlier);
         }
         if table.records.len() >= CLIENTS_MAX {
@@ -264,11 +280,7 @@ impl Clients {
             sessions: Vec::new(),
         };
         table.records.insert(id, record);
-        Ok(Exchanged {
-            clientid: id,
-            sequence: 1,
-            is_confirmed: false,
-        })
+        Ok(id)
     }
 
     /// CREATE_SESSION (RFC 8881 section 18.36.4). The client that this one replaces, if its name had

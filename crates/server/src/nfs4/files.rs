@@ -4,6 +4,7 @@
 //! threads do not wait for each other; OPEN, CLOSE and LOCK have it alone.
 
 mod locking;
+mod owned;
 #[cfg(test)]
 mod tests;
 

@@ -1,8 +1,9 @@
-//! NFS version 4, minor versions 1 and 2 (RFC 8881, 7862): NULL and COMPOUND, from call to reply.
+//! NFS version 4, minor versions 0 to 2 (RFC 7530, 8881, 7862): NULL and COMPOUND, from call to reply.
 //!
 //! | part | what |
 //! |---|---|
 //! | `compound` | the rules of a COMPOUND and of its session, and the reply cache |
+//! | `version40` | what only minor version 0 has: client IDs, numbers of owners |
 //! | `operations` | the switch over the operations |
 //! | `clients` | EXCHANGE_ID to DESTROY_CLIENTID |
 //! | `handles` | current and saved file handle, the root above the export |
@@ -27,6 +28,7 @@ mod stateids;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod version40;
 
 use super::answer::{PROC_UNAVAIL, Refusal, reply};
 use super::context::{Peer, ReplyAction, Service, caller};

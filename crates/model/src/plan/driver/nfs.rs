@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Settings of the NFS driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NfsPlan {
-    /// The version that it speaks; follows from the benchmark, and NFS_VERSION=4.1 or 4.2 makes that of 3.
+    /// The version that it speaks; follows from the benchmark, and NFS_VERSION=4.0, 4.1 or 4.2 makes that of 3.
     #[serde(default)]
     pub version: NfsVersion,
     /// What carries its calls (TCP).
@@ -215,7 +215,7 @@ impl NfsPlan {
     fn own_port(&self) -> Option<u16> {
         match self.nfs_port {
             Some(port) => Some(port).filter(|port| *port != driver::NFS_PORT),
-            None if self.version.has_sessions() => None,
+            None if self.version.has_state() => None,
             None => Some(self.portmap_port).filter(|port| *port != PORTMAP_PORT),
         }
     }

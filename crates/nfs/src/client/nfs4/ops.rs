@@ -1,8 +1,11 @@
-//! The operations of NFSv4.1 that the run's directory and the survey need, each one or a few COMPOUNDs.
+//! The operations of NFSv4 that the run's directory and the survey need, each one or a few COMPOUNDs.
 
 use super::translate::{self, FATTR3};
 use super::{Nfs4Client, Reply4, Row, RowResult};
+use std::cell::Cell;
+
 use crate::client::{ClientError, DirEntry, FoundObject, Listing, MadeObject, ReadData, Removal};
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs3::{Fattr3, FsinfoOk, FsstatOk, PathconfOk, Sattr3, StableHow, Verf};
 use filermark_onc::nfs4::*;
 
@@ -13,6 +16,45 @@ struct Opened {
     stateid: Stateid4,
     /// Its handle.
     file: Fh4,
+    /// Version 4.0: the next sequence number of its owner.
+    seqid: u32,
+}
+
+/// Who opens a file, and with what: in a session the client ID and the sequence number are not used.
+#[derive(Clone, Copy, Debug)]
+struct Opener {
+    minor: MinorVersion,
+    clientid: Clientid4,
+    owner: [u8; OWNER.len() + 4],
+}
+
+impl Opener {
+    /// An OPEN without delegation.
+    fn args<'a>(
+        &'a self,
+        share_access: u32,
+        openhow: Openflag4<'a>,
+        claim: OpenClaim4<'a>,
+    ) -> OpenArgs<'a> {
+        let has_sessions = self.minor.has_sessions();
+        OpenArgs {
+            seqid: 0,
+            share_access: match has_sessions {
+                true => share_access | share::WANT_NO_DELEG,
+                false => share_access,
+            },
+            share_deny: 0,
+            owner: StateOwner4 {
+                clientid: self.clientid,
+                owner: match has_sessions {
+                    true => OWNER,
+                    false => &self.owner,
+                },
+            },
+            openhow,
+            claim,
+        }
+    }
 }
 
 /// What GETATTR of a file system's root returns of it.
@@ -28,7 +70,7 @@ pub struct FileSystemFacts {
     pub supported: Bitmap4,
 }
 
-/// Name of the only owner of opens.
+/// Name of the only owner of opens; in version 4.0 a number follows.
 const OWNER: &[u8] = b"filermark";
 
 /// The attributes of [`FileSystemFacts`], without those of version 3.
@@ -171,34 +213,53 @@ impl Nfs4Client {
         })
     }
 
-    /// Opens a file that was found.
+    /// Opens a file that was found. Version 4.0 opens names alone: there READ and WRITE go without an open
+    /// (RFC 7530 section 9.1.4.3).
     fn open(&mut self, file: &Fh4, share_access: u32) -> Reply4<Opened> {
-        let args = open_args(share_access, Openflag4::NoCreate, OpenClaim4::Fh);
-        let write = |compound: &mut CompoundWriter<'_, Operation>| {
-            compound.op(&putfh(file)).op(&args);
-        };
+        let opener = self.opener()?;
         let file = *file;
+        if !opener.minor.has_sessions() {
+            return Ok(Ok(Opened {
+                stateid: Stateid4::ANONYMOUS,
+                file,
+                seqid: 0,
+            }));
+        }
+        let args = opener.args(share_access, Openflag4::NoCreate, OpenClaim4::Fh);
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(&file)).op(&args);
+        };
         self.compound(true, write, |compound| {
             next_result!(compound, PutfhArgs<'_>);
             let stateid = next_result!(compound, OpenArgs<'_>).stateid;
-            Ok(Ok(Opened { stateid, file }))
+            Ok(Ok(Opened {
+                stateid,
+                file,
+                seqid: 0,
+            }))
+        })
+    }
+
+    /// Who opens the next file.
+    fn opener(&mut self) -> Result<Opener, ClientError> {
+        let session = &self.session()?.session;
+        let (minor, clientid) = (session.minor(), session.clientid());
+        Ok(Opener {
+            minor,
+            clientid: if minor.has_sessions() { 0 } else { clientid },
+            owner: [0; OWNER.len() + 4],
         })
     }
 
     /// Makes a file, or takes one that is there, and closes it.
     pub fn create(&mut self, dir: &Fh4, name: &[u8], attributes: &Sattr3) -> Reply4<MadeObject> {
-        let values = settable(attributes);
-        let how = Createhow4::Unchecked(Fattr4::new(&values));
-        let args = open_args(share::WRITE, Openflag4::Create(how), OpenClaim4::Null(name));
-        let write = |compound: &mut CompoundWriter<'_, Operation>| {
-            compound.op(&putfh(dir)).op(&args).op(&GetfhArgs {});
-        };
-        let opened = self.compound(true, write, |compound| {
-            next_result!(compound, PutfhArgs<'_>);
-            let stateid = next_result!(compound, OpenArgs<'_>).stateid;
-            let file = next_result!(compound, GetfhArgs).object.to_fh();
-            Ok(Ok(Opened { stateid, file }))
-        })?;
+        let mut opened = self.open_created(dir, name, attributes)?;
+        let is_lost = matches!(opened, Err(Nfsstat4::StaleClientid | Nfsstat4::Expired));
+        if is_lost && !self.opener()?.minor.has_sessions() {
+            // The client ID is lost: the lease has expired, or the server has restarted.
+            self.renew()?;
+            opened = self.open_created(dir, name, attributes)?;
+        }
         let opened = match opened {
             Ok(opened) => opened,
             Err(status) => return Ok(Err(status)),
@@ -209,11 +270,67 @@ impl Nfs4Client {
         }))
     }
 
+    fn open_created(&mut self, dir: &Fh4, name: &[u8], attributes: &Sattr3) -> Reply4<Opened> {
+        let values = settable(attributes);
+        let opener = self.opener()?;
+        // A call that is sent again is another OPEN: it has an owner of its own.
+        let owners = Cell::new(self.owners);
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            let mut opener = opener;
+            owners.set(owners.get().wrapping_add(1));
+            opener.owner[..OWNER.len()].copy_from_slice(OWNER);
+            opener.owner[OWNER.len()..].copy_from_slice(&owners.get().to_be_bytes());
+            let how = Createhow4::Unchecked(Fattr4::new(&values));
+            let (how, claim) = (Openflag4::Create(how), OpenClaim4::Null(name));
+            let args = opener.args(share::WRITE, how, claim);
+            compound.op(&putfh(dir)).op(&args).op(&GetfhArgs {});
+        };
+        let made = self.compound(true, write, |compound| {
+            next_result!(compound, PutfhArgs<'_>);
+            let open = next_result!(compound, OpenArgs<'_>);
+            let (stateid, rflags) = (open.stateid, open.rflags);
+            let file = next_result!(compound, GetfhArgs).object.to_fh();
+            let opened = Opened {
+                stateid,
+                file,
+                seqid: 1,
+            };
+            Ok(Ok((opened, rflags & open_result::CONFIRM != 0)))
+        });
+        self.owners = owners.get();
+        match made? {
+            Ok((opened, true)) if !opener.minor.has_sessions() => self.confirm(&opened),
+            made => Ok(made.map(|(opened, _)| opened)),
+        }
+    }
+
+    /// OPEN_CONFIRM: the server asks for it with the first OPEN of an owner (RFC 7530 section 16.18).
+    fn confirm(&mut self, opened: &Opened) -> Reply4<Opened> {
+        let write = |compound: &mut CompoundWriter<'_, Operation>| {
+            compound.op(&putfh(&opened.file)).op(&OpenConfirmArgs {
+                open_stateid: opened.stateid,
+                seqid: opened.seqid,
+            });
+        };
+        self.compound(true, write, |compound| {
+            next_result!(compound, PutfhArgs<'_>);
+            let stateid = next_result!(compound, OpenConfirmArgs).open_stateid;
+            Ok(Ok(Opened {
+                stateid,
+                seqid: opened.seqid + 1,
+                ..*opened
+            }))
+        })
+    }
+
     /// Closes a file. A status is only logged: the end of the client ID ends the open, too.
     fn close(&mut self, opened: &Opened) -> Result<(), ClientError> {
+        if opened.stateid == Stateid4::ANONYMOUS {
+            return Ok(());
+        }
         let write = |compound: &mut CompoundWriter<'_, Operation>| {
             compound.op(&putfh(&opened.file)).op(&CloseArgs {
-                seqid: 0,
+                seqid: opened.seqid,
                 open_stateid: opened.stateid,
             });
         };
@@ -439,20 +556,5 @@ impl Nfs4Client {
                 supported: of_system.supported_attrs.unwrap_or_default(),
             }))
         })
-    }
-}
-
-/// An OPEN without delegation.
-fn open_args<'a>(share_access: u32, openhow: Openflag4<'a>, claim: OpenClaim4<'a>) -> OpenArgs<'a> {
-    OpenArgs {
-        seqid: 0,
-        share_access: share_access | share::WANT_NO_DELEG,
-        share_deny: 0,
-        owner: StateOwner4 {
-            clientid: 0,
-            owner: OWNER,
-        },
-        openhow,
-        claim,
     }
 }

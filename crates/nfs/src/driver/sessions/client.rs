@@ -125,6 +125,9 @@ impl Client {
     pub(super) fn begin_setup(&mut self, request: SessionRequest, ready_max: Duration) {
         self.abandon();
         self.is_lost = self.session.is_some();
+        if self.is_lost && !request.minor.has_sessions() {
+            self.identity.restart();
+        }
         let identity = self.identity.clone();
         self.setup = Some(match &self.session {
             Some(lost) => SessionSetup::again(identity, request, ready_max, lost),

@@ -3,6 +3,7 @@
 
 use super::state::SessionCall;
 use crate::driver::calls::Call;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::Operation::{self, *};
 
@@ -14,9 +15,11 @@ pub(super) type Row = &'static [Operation];
 pub(super) enum StateCall {
     /// Opens the file under this key of the proc's table.
     Open(u32),
+    /// Version 4.0: confirms the open of the file under this key.
+    Confirm(u32),
     /// Closes this one of the files that are being closed.
     Close(u32),
-    /// SEQUENCE alone: renews the lease.
+    /// SEQUENCE alone, in version 4.0 RENEW: renews the lease.
     Renew,
     /// Ends the session.
     DestroySession,
@@ -28,6 +31,7 @@ impl StateCall {
     const fn compound(self) -> Row {
         match self {
             Self::Open(_) => &[Sequence, Putfh, Open, Getattr],
+            Self::Confirm(_) => &[Sequence, Putfh, OpenConfirm],
             Self::Close(_) => &[Sequence, Putfh, Close],
             Self::Renew => &[Sequence],
             Self::DestroySession => &[Operation::DestroySession],
@@ -36,11 +40,17 @@ impl StateCall {
     }
 }
 
-/// The operations of a call; NULL has none and is no COMPOUND.
-pub(super) fn of(call: &Call<SessionCall>) -> Row {
-    match call.own.kind {
+/// The operations of a call; NULL has none and is no COMPOUND. Version 4.0 has the same without SEQUENCE.
+pub(super) fn of(call: &Call<SessionCall>, minor: MinorVersion) -> Row {
+    let row = match call.own.kind {
         Some(kind) => kind.compound(),
         None => of_procedure(call.procedure),
+    };
+    match (row, call.own.kind) {
+        _ if minor.has_sessions() => row,
+        (_, Some(StateCall::Renew)) => &[Operation::Renew],
+        ([Sequence, behind @ ..], _) => behind,
+        _ => row,
     }
 }
 
@@ -69,8 +79,28 @@ const fn of_procedure(procedure: Procedure) -> Row {
 }
 
 /// Whether the call begins with SEQUENCE, and so needs a slot.
-pub(super) fn needs_slot(call: &Call<SessionCall>) -> bool {
-    of(call).first() == Some(&Sequence)
+pub(super) fn needs_slot(call: &Call<SessionCall>, minor: MinorVersion) -> bool {
+    of(call, minor).first() == Some(&Sequence)
+}
+
+/// Whether the call has an operation that an owner of opens numbers (RFC 7530 section 9.1.7), and is to be
+/// given that owner: OPEN.
+pub(super) fn is_open(call: &Call<SessionCall>) -> bool {
+    match call.own.kind {
+        Some(kind) => matches!(kind, StateCall::Open(_)),
+        None => call.procedure == Procedure::Create,
+    }
+}
+
+/// Whether the call renews the lease of version 4.0: it has a client ID or an open (RFC 7530 section 9.5).
+pub(super) fn renews_lease(call: &Call<SessionCall>) -> bool {
+    match call.own.kind {
+        Some(_) => true,
+        None => matches!(
+            call.procedure,
+            Procedure::Create | Procedure::Read | Procedure::Write
+        ),
+    }
 }
 
 /// Whether the server is asked to keep the reply: the call must not be executed twice, and

@@ -3,6 +3,7 @@
 
 use super::compounds::{self, StateCall};
 use super::opening::Prepared;
+use super::owners::OwnerName;
 use super::state::{SessionCall, Sessions};
 use crate::driver::calls::Call;
 use crate::driver::core::Core;
@@ -101,9 +102,12 @@ impl Core<Sessions> {
 
     /// Gives a call its slot of the session; `false`: none is free.
     fn take_slot(&mut self, slot: u32) -> bool {
+        if !self.own.has_sessions() {
+            return self.prepare_without_session(slot);
+        }
         let now = self.state.now;
         let call = self.calls.get_mut(slot);
-        if !compounds::needs_slot(call) {
+        if !compounds::needs_slot(call, self.own.request.minor) {
             return true;
         }
         let client = &mut self.own.clients[call.conn as usize];
@@ -155,14 +159,14 @@ impl Core<Sessions> {
 
     /// Appends a call.
     fn encode_compound(&mut self, slot: u32, out: &mut Vec<u8>) {
-        // 0 is the latest state of an open (RFC 8881 section 8.2.2).
-        let stateid = Stateid4 {
-            seqid: 0,
-            ..self.stateid_for(slot)
-        };
+        let mut stateid = self.stateid_for(slot);
+        if self.own.has_sessions() {
+            // The latest state of an open (RFC 8881 section 8.2.2).
+            stateid.seqid = 0;
+        }
         let call = self.calls.get(slot);
         let op = self.ops.get(call.op);
-        if compounds::of(call).is_empty() {
+        if compounds::of(call, self.own.request.minor).is_empty() {
             self.template.begin(out, call.xid, PROC_NULL).finish(out);
             return;
         }
@@ -214,22 +218,46 @@ impl Core<Sessions> {
         let session = client.session.as_ref().map(|known| &known.session);
         match kind {
             StateCall::Open(key) => {
+                let owner = self.owner_name(call, op.proc);
+                let open = self.open_args(call, &owner, Openflag4::NoCreate);
+                if self.own.has_sessions() {
+                    let handle = self.handle_of(op.proc, key);
+                    compound.op(&putfh(handle.handle())).op(&open);
+                } else if let Some(place) = self.name_of(op.proc, key) {
+                    let claim = OpenClaim4::Null(place.text.as_bytes());
+                    compound
+                        .op(&putfh(place.dir))
+                        .op(&OpenArgs { claim, ..open });
+                } else {
+                    let handle = self.handle_of(op.proc, key);
+                    let claim = OpenClaim4::Null(b"");
+                    compound
+                        .op(&putfh(handle.handle()))
+                        .op(&OpenArgs { claim, ..open });
+                }
+                compound.op(&GETATTR);
+            }
+            StateCall::Confirm(key) => {
                 let handle = self.handle_of(op.proc, key);
-                let owner = owner_name(self.own.owners[op.proc as usize]);
-                compound
-                    .op(&putfh(handle.handle()))
-                    .op(&open(&owner, Openflag4::NoCreate, OpenClaim4::Fh))
-                    .op(&GETATTR);
+                let (open_stateid, seqid) = self.unconfirmed(op.proc, key);
+                compound.op(&putfh(handle.handle())).op(&OpenConfirmArgs {
+                    open_stateid,
+                    seqid,
+                });
             }
             StateCall::Close(place) => {
                 if let Some(closing) = self.own.closing(place) {
                     compound.op(&putfh(closing.handle.handle())).op(&CloseArgs {
-                        seqid: 0,
+                        seqid: closing.owner.map_or(0, |owner| owner.seqid),
                         open_stateid: closing.stateid,
                     });
                 }
             }
-            StateCall::Renew => {}
+            StateCall::Renew if self.own.has_sessions() => {}
+            StateCall::Renew => {
+                let clientid = session.map(|s| s.clientid()).unwrap_or_default();
+                compound.op(&RenewArgs { clientid });
+            }
             StateCall::DestroySession => {
                 let sessionid = client.to_be_destroyed().unwrap_or_default();
                 compound.op(&DestroySessionArgs { sessionid });
@@ -340,15 +368,15 @@ impl Core<Sessions> {
                     true => Createhow4::Unchecked(attributes),
                     false => Createhow4::Guarded(attributes),
                 };
-                let owner = owner_name(self.own.owners[op.proc as usize]);
+                let owner = self.owner_name(call, op.proc);
+                let open = OpenArgs {
+                    claim: OpenClaim4::Null(name),
+                    ..self.open_args(call, &owner, Openflag4::Create(how))
+                };
                 let rights = AccessArgs { access: ALL_RIGHTS };
                 compound
                     .op(&dir)
-                    .op(&open(
-                        &owner,
-                        Openflag4::Create(how),
-                        OpenClaim4::Null(name),
-                    ))
+                    .op(&open)
                     .op(&GetfhArgs {})
                     .op(&rights)
                     .op(&GETATTR);
@@ -396,6 +424,41 @@ impl Core<Sessions> {
                 let args = LookupArgs { objname: name };
                 compound.op(&dir).op(&args).op(&GetfhArgs {}).op(&GETATTR);
             }
+        }
+    }
+
+    /// The name of the owner of an OPEN.
+    fn owner_name(&self, call: &Call<SessionCall>, proc: u32) -> OwnerName {
+        OwnerName::new(self.own.owners[proc as usize], call.own.owner)
+    }
+
+    /// OPEN of the current file. In a session client ID and sequence number are not used.
+    fn open_args<'a>(
+        &self,
+        call: &Call<SessionCall>,
+        owner: &'a OwnerName,
+        openhow: Openflag4<'a>,
+    ) -> OpenArgs<'a> {
+        let (seqid, clientid, share_access) = match self.own.has_sessions() {
+            true => (0, 0, share::BOTH | share::WANT_NO_DELEG),
+            false => {
+                let client = &self.own.clients[call.conn as usize];
+                let clientid = client.session.as_ref().map(|up| up.session.clientid());
+                let seqid = call.own.owner.map(|owner| owner.seqid);
+                let (seqid, clientid) = (seqid.unwrap_or_default(), clientid.unwrap_or_default());
+                (seqid, clientid, share::BOTH)
+            }
+        };
+        OpenArgs {
+            seqid,
+            share_access,
+            share_deny: 0,
+            owner: StateOwner4 {
+                clientid,
+                owner: owner.as_bytes(),
+            },
+            openhow,
+            claim: OpenClaim4::Fh,
         }
     }
 
@@ -449,24 +512,6 @@ impl Core<Sessions> {
 
 const fn putfh(object: FileHandle4<'_>) -> PutfhArgs<'_> {
     PutfhArgs { object }
-}
-
-/// The name of a proc's owner of opens.
-fn owner_name(proc: u32) -> [u8; 13] {
-    let mut name = *b"filermark\0\0\0\0";
-    name[9..].copy_from_slice(&proc.to_be_bytes());
-    name
-}
-
-const fn open<'a>(owner: &'a [u8], openhow: Openflag4<'a>, claim: OpenClaim4<'a>) -> OpenArgs<'a> {
-    OpenArgs {
-        seqid: 0,
-        share_access: share::BOTH | share::WANT_NO_DELEG,
-        share_deny: 0,
-        owner: StateOwner4 { clientid: 0, owner },
-        openhow,
-        claim,
-    }
 }
 
 fn mode_attribute(mode: u32) -> Attributes<'static> {

@@ -1,5 +1,6 @@
 //! The end of the clients: CLOSE of what is open, DESTROY_SESSION, DESTROY_CLIENTID. Servers
-//! keep clients that do not send them for a long time.
+//! keep clients that do not send them for a long time. Version 4.0 has CLOSE alone: its client IDs
+//! end with their leases (RFC 7530 section 9.5).
 
 use super::client::Ending;
 use super::compounds::StateCall;
@@ -20,10 +21,15 @@ impl Core<Sessions> {
     }
 
     fn end_client(&mut self, conn: u32) {
+        let has_sessions = self.own.has_sessions();
         let client = self.own.client(conn);
         match client.ending {
             Ending::Running if client.session.is_none() => client.ending = Ending::Done,
             Ending::Running => client.ending = Ending::Closing,
+            Ending::Closing if client.closing == 0 && !has_sessions => {
+                client.session = None;
+                client.ending = Ending::Done;
+            }
             Ending::Closing if client.closing == 0 => {
                 if client.to_be_destroyed().is_none() {
                     client.ending = Ending::Client;

@@ -148,7 +148,7 @@ impl Core<Sessions> {
         let (state, is_sent) = file.map_or((None, false), |f| (Some(f.state), f.is_sent));
         let is_begun = match (state, is_to_be_open) {
             (Some(OpenState::Open(_)), true) | (None, false) => return Prepared::Ready,
-            (Some(OpenState::Opening | OpenState::Closing), _) => {
+            (Some(OpenState::Opening | OpenState::Confirming(_) | OpenState::Closing), _) => {
                 // The wait for another operation's call is service time, too.
                 if is_sent {
                     self.ops.get_mut(op).stamp_sent(now);
@@ -206,6 +206,7 @@ impl Core<Sessions> {
             handle,
             proc,
             key,
+            owner: file.owner,
         };
         let place = self.own.keep_closing(closing);
         if !self.own_call(conn, op, StateCall::Close(place)) {
@@ -302,7 +303,9 @@ impl Core<Sessions> {
     pub(super) fn state_call_sent(&mut self, slot: u32) {
         let call = self.calls.get(slot);
         let place = match call.own.kind {
-            Some(StateCall::Open(key)) => Some((self.ops.get(call.op).proc, key)),
+            Some(StateCall::Open(key) | StateCall::Confirm(key)) => {
+                Some((self.ops.get(call.op).proc, key))
+            }
             Some(StateCall::Close(place)) => self.own.closing(place).map(|c| (c.proc, c.key)),
             _ => None,
         };
@@ -369,10 +372,10 @@ impl Core<Sessions> {
         let Some(key) = call.own.used else {
             return false;
         };
-        if call.own.reopened >= REOPENED_MAX {
+        if !self.may_open_again(slot) {
             return false;
         }
-        call.own.reopened += 1;
+        let call = self.calls.get(slot);
         let (op, lost) = (call.op, OpenState::Open(call.own.stateid));
         self.stop_using(slot);
         let proc = self.ops.get(op).proc;
@@ -382,8 +385,19 @@ impl Core<Sessions> {
             opens.remove(key);
             self.counters.add(Tally::LostOpens);
         }
-        self.calls.requeue(slot);
+        match self.own.has_sessions() {
+            true => self.calls.requeue(slot),
+            false => self.send_anew(slot),
+        }
         true
+    }
+
+    /// Counts that a call's file is opened again; `false`: too often.
+    pub(super) fn may_open_again(&mut self, slot: u32) -> bool {
+        let call = self.calls.get_mut(slot);
+        let again = call.own.reopened < REOPENED_MAX;
+        call.own.reopened += u8::from(again);
+        again
     }
 
     /// The client is another one: nothing of this connection's procs is open any more.

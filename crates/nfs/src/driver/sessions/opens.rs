@@ -1,6 +1,7 @@
 //! The files that a proc has open, by key: the number of the object, or of the operation that
 //! fills a file.
 
+use super::owners::Owner;
 use filermark_engine::driver::ObjectId;
 use filermark_engine::name::Name;
 use filermark_onc::nfs4::Stateid4;
@@ -38,6 +39,8 @@ pub(super) const fn object_of(key: u32) -> Option<ObjectId> {
 pub(super) enum OpenState {
     /// OPEN is under way.
     Opening,
+    /// Version 4.0: OPEN_CONFIRM is under way.
+    Confirming(Stateid4),
     /// It is open.
     Open(Stateid4),
     /// CLOSE is under way.
@@ -54,6 +57,8 @@ pub(super) struct OpenFile {
     pub(super) users: u32,
     /// The number of its last use.
     last_use: u64,
+    /// Version 4.0: its owner.
+    pub(super) owner: Option<Owner>,
     /// Where it was created, if this proc has created it.
     pub(super) name: Option<(ObjectId, Name)>,
 }
@@ -76,6 +81,10 @@ impl ProcOpens {
         self.files.get_mut(at)
     }
 
+    pub(super) fn get(&self, key: u32) -> Option<&OpenFile> {
+        self.files.get(self.place(key)?)
+    }
+
     /// The stateid of an open file, which is used now.
     #[inline]
     pub(super) fn used(&mut self, key: u32, number: u64) -> Option<Stateid4> {
@@ -94,6 +103,7 @@ impl ProcOpens {
             is_sent: false,
             users: 0,
             last_use: number,
+            owner: None,
             name: None,
         };
         let at = match self.place(key) {

@@ -14,7 +14,7 @@ use filermark_driver_kit::sockets::Event;
 use filermark_engine::driver::{Action, Status};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::Nfsstat3;
-use filermark_onc::nfs4::{CompoundRes, Nfsstat4, Operation, SequenceArgs, Stateid4};
+use filermark_onc::nfs4::{CompoundRes, Nfsstat4, OpenOk, Operation, SequenceArgs};
 use filermark_onc::rpc::{ReplyHeader, peek_xid};
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
 
@@ -113,11 +113,21 @@ impl Core<Sessions> {
             return Ok(Judged::Ended(outcome));
         }
         let call = self.calls.get(slot);
-        if compounds::of(call).is_empty() {
+        if compounds::of(call, self.own.request.minor).is_empty() {
             return Ok(Judged::Ended(CallOutcome::Ok));
         }
         let mut compound = CompoundRes::<Operation>::decode(&mut d)?;
         let (kind, conn) = (call.own.kind, call.conn);
+        if !self.own.has_sessions() {
+            self.settle_owner(slot, &compound);
+            if compound.left() == 0 && compound.status != Nfsstat4::Ok {
+                return Ok(match compound.status {
+                    status @ Nfsstat4::Delay => Judged::Later(status),
+                    status => Judged::Ended(failed(status)),
+                });
+            }
+        }
+        let call = self.calls.get(slot);
         if call.own.slot.is_some() {
             if compound.left() == 0 {
                 // It failed before SEQUENCE, which has not used its number.
@@ -135,6 +145,12 @@ impl Core<Sessions> {
         // An operation behind the one that was asked for may have failed: no call is executed
         // twice for that.
         let is_refused = matches!(outcome, CallOutcome::Failed(_));
+        if is_refused
+            && !self.own.has_sessions()
+            && let Some(judged) = self.judge_without_session(slot, status)
+        {
+            return Ok(judged);
+        }
         Ok(match status {
             Nfsstat4::Delay | Nfsstat4::Grace if is_refused => Judged::Later(status),
             _ if is_state => Judged::Ended(outcome),
@@ -221,7 +237,7 @@ impl Core<Sessions> {
     }
 
     /// The server does not know the session, or the client, any more.
-    fn session_is_lost(&mut self, conn: u32, slot: u32, status: Nfsstat4) -> Judged {
+    pub(super) fn session_is_lost(&mut self, conn: u32, slot: u32, status: Nfsstat4) -> Judged {
         let again = self.lose_session(conn);
         // It was not executed; the slot went with the session.
         let call = self.calls.get_mut(slot);
@@ -255,6 +271,10 @@ impl Core<Sessions> {
                     self.wake(proc, key);
                 }
             }
+            Some(StateCall::Confirm(key)) => {
+                let proc = self.ops.get(op).proc;
+                self.confirm_ended(proc, key, outcome);
+            }
             Some(StateCall::Close(place)) => self.closed(conn, place),
             Some(StateCall::Renew) => self.own.client(conn).renewed(),
             Some(StateCall::DestroySession) => self.session_ended(conn),
@@ -280,12 +300,14 @@ impl Core<Sessions> {
     }
 
     /// What OPEN has returned: the file is open.
-    pub(super) fn note_open(&mut self, slot: u32, stateid: Stateid4) {
+    pub(super) fn note_open(&mut self, slot: u32, open: &OpenOk<'_>) {
+        let stateid = open.stateid;
         let call = self.calls.get(slot);
         let (op, conn, kind) = (call.op, call.conn, call.own.kind);
         let proc = self.ops.get(op).proc;
         if let Some(StateCall::Open(key)) = kind {
-            return self.opened(proc, key, stateid, None);
+            self.opened(proc, key, stateid, None);
+            return self.keep_owner(slot, key, open);
         }
         let action = self.ops.get(op).action;
         let (key, name) = match action {
@@ -300,6 +322,7 @@ impl Core<Sessions> {
             self.close(None, conn, proc, key);
         }
         self.opened(proc, key, stateid, name);
+        self.keep_owner(slot, key, open);
     }
 }
 

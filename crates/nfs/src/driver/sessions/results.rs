@@ -97,8 +97,14 @@ impl Core<Sessions> {
             StateCall::Open(_) => {
                 compound.read::<PutfhArgs<'_>>()??;
                 let open = compound.read::<OpenArgs<'_>>()??;
-                self.note_open(slot, open.stateid);
+                self.note_open(slot, &open);
                 rest(compound)
+            }
+            StateCall::Confirm(key) => {
+                compound.read::<PutfhArgs<'_>>()??;
+                let stateid = compound.read::<OpenConfirmArgs>()??.open_stateid;
+                self.confirmed(slot, key, stateid);
+                Ok(CallOutcome::Ok)
             }
             StateCall::Close(_) => {
                 let is_closed = compound.read::<PutfhArgs<'_>>()?.is_ok()
@@ -112,7 +118,12 @@ impl Core<Sessions> {
                     .add_many(Tally::RefusedCloses, u64::from(!is_closed));
                 Ok(CallOutcome::Ok)
             }
-            StateCall::Renew => Ok(CallOutcome::Ok),
+            StateCall::Renew if self.own.has_sessions() => Ok(CallOutcome::Ok),
+            StateCall::Renew => match compound.read::<RenewArgs>()? {
+                // The lease is renewed; there are no callbacks.
+                Ok(()) | Err(Nfsstat4::CbPathDown) => Ok(CallOutcome::Ok),
+                Err(status) => Err(status.into()),
+            },
             StateCall::DestroySession => {
                 compound.read::<DestroySessionArgs>()??;
                 Ok(CallOutcome::Ok)
@@ -215,7 +226,7 @@ impl Core<Sessions> {
     /// OPEN with creation: the file is open even if an operation after it has failed.
     fn created(&mut self, slot: u32, compound: &mut Results<'_>) -> Result<CallOutcome, Early> {
         let open = compound.read::<OpenArgs<'_>>()??;
-        self.note_open(slot, open.stateid);
+        self.note_open(slot, &open);
         self.made_with_handle(slot, compound)
     }
 

@@ -27,6 +27,11 @@ impl Core<Sessions> {
             client.stage = Stage::Up;
             return Event::Up;
         }
+        if client.has_session() && !request.minor.has_sessions() {
+            // Nothing binds a client ID to a connection.
+            client.stage = Stage::Up;
+            return Event::Up;
+        }
         // A slot without a reply cannot be used again: with it the session is given up.
         if client.has_session() && client.dead_slots == 0 {
             self.bind(conn);
@@ -143,8 +148,10 @@ impl Core<Sessions> {
     /// The server has lost the session, or it cannot be used; returns whether another one is
     /// to be tried.
     pub(super) fn lose_session(&mut self, conn: u32) -> bool {
+        let has_sessions = self.own.has_sessions();
         let client = self.own.client(conn);
-        let is_first = !client.is_lost;
+        // Version 4.0 loses its client ID, which is counted when there is another one.
+        let is_first = !client.is_lost && has_sessions;
         let again = client.lose();
         self.counters
             .add_many(Tally::LostSessions, u64::from(is_first));

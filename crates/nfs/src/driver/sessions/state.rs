@@ -1,8 +1,10 @@
-//! The state of version 4.1: of a shard, and of a call.
+//! The state of version 4: of a shard, and of a call.
 
 use super::client::Client;
 use super::compounds::StateCall;
+use super::names::ProcNames;
 use super::opens::ProcOpens;
+use super::owners::{Owner, ProcOwners};
 use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
 use filermark_onc::nfs4::{Fh4, Stateid4};
@@ -21,7 +23,9 @@ pub(crate) struct SessionCall {
     pub(super) used: Option<u32>,
     /// The state of this open that it has used last.
     pub(super) stateid: Stateid4,
-    /// The server may have executed it in an earlier session.
+    /// Version 4.0: the owner of its OPEN, until the file is open.
+    pub(super) owner: Option<Owner>,
+    /// The server may have executed it in an earlier session; in version 4.0 on an earlier connection.
     pub(super) is_repeated: bool,
     /// How often its file was opened again because the server had lost the state.
     pub(super) reopened: u8,
@@ -42,6 +46,8 @@ pub(super) struct Closing {
     pub(super) handle: Fh4,
     pub(super) proc: u32,
     pub(super) key: u32,
+    /// Version 4.0: its owner.
+    pub(super) owner: Option<Owner>,
 }
 
 /// The state of all connections and procs of a shard.
@@ -53,6 +59,10 @@ pub(crate) struct Sessions {
     pub(super) opens: Vec<ProcOpens>,
     /// By proc: its number in the run, which names the owner of its opens.
     pub(super) owners: Vec<u32>,
+    /// Version 4.0, by proc: owners that have nothing open.
+    pub(super) free_owners: Vec<ProcOwners>,
+    /// Version 4.0, by proc: names, by which files are opened.
+    pub(super) names: Vec<ProcNames>,
     /// What is asked of servers for a session.
     pub(super) request: SessionRequest,
     /// The longest wait of a set-up for a server that is not ready.
@@ -80,6 +90,8 @@ impl Sessions {
         Self {
             clients,
             opens: procs.iter().map(|_| ProcOpens::default()).collect(),
+            free_owners: procs.iter().map(|_| ProcOwners::default()).collect(),
+            names: procs.iter().map(|_| ProcNames::default()).collect(),
             owners: procs,
             request,
             ready_max: Duration::from_nanos(busy_max.0),
@@ -89,6 +101,12 @@ impl Sessions {
             closing_free: Vec::new(),
             uses: 0,
         }
+    }
+
+    /// Whether calls have slots of a session; version 4.0 has none.
+    #[inline]
+    pub(super) const fn has_sessions(&self) -> bool {
+        self.request.minor.has_sessions()
     }
 
     pub(super) fn client(&mut self, conn: u32) -> &mut Client {
@@ -114,6 +132,12 @@ impl Sessions {
         let closing = self.closing.get_mut(place as usize)?.take()?;
         self.closing_free.push(place);
         Some(closing)
+    }
+
+    /// Version 4.0: the owner of a file that is being closed.
+    pub(super) fn closing_owner(&mut self, place: u32) -> Option<&mut Option<Owner>> {
+        let closing = self.closing.get_mut(place as usize)?.as_mut()?;
+        Some(&mut closing.owner)
     }
 
     pub(super) fn closing(&self, place: u32) -> Option<Closing> {

@@ -1,11 +1,13 @@
-//! The load of versions 4.1 and 4.2 against a server in the test.
+//! The load of version 4 against a server in the test.
 
 mod recovery;
 mod refusals;
 mod server;
+mod server40;
 mod state;
 #[cfg(target_os = "linux")]
 mod tls;
+mod version40;
 
 use super::Sessions;
 use crate::driver::NfsDriver;

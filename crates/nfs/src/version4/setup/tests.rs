@@ -2,7 +2,10 @@ use super::super::samples::{self, GRANTED};
 use super::*;
 use crate::version4::{SessionEnd, call_template};
 use filermark_model::plan::MinorVersion;
-use filermark_onc::nfs4::{ChannelAttrs4, CompoundArgs, Operation, OperationSet};
+use filermark_onc::nfs4::{
+    ChannelAttrs4, CompoundArgs, Netaddr4, Operation, OperationSet, SetclientidArgs,
+    SetclientidFailed,
+};
 use filermark_onc::rpc::{AcceptStat, AuthSys, CallHeader, ReplyHeader};
 use filermark_onc::xdr::{self, Decoder};
 use proptest::prelude::*;
@@ -97,6 +100,49 @@ fn three_calls_make_a_session_with_what_the_server_granted() {
     );
 }
 
+/// Version 4.0: a client ID and its confirmation, and the lease with that; a lost client ID is another client.
+#[test]
+fn two_calls_make_a_client_id_of_version_40() {
+    let mut setup = setup_of(MinorVersion::V0);
+    assert_eq!(operations(&setup), [Operation::Setclientid]);
+    let delay = samples::failed(Operation::Setclientid, Nfsstat4::Delay);
+    assert!(matches!(setup.results(&delay), Ok(SetupStep::Wait(_))));
+    assert!(is_call(setup.results(&samples::setclientid(5))));
+    let expected = [
+        Operation::SetclientidConfirm,
+        Operation::Putrootfh,
+        Operation::Getattr,
+    ];
+    assert_eq!(operations(&setup), expected);
+    // The server has restarted between the two.
+    let stale = samples::failed(Operation::SetclientidConfirm, Nfsstat4::StaleClientid);
+    assert!(is_call(setup.results(&stale)));
+    assert_eq!(operations(&setup), [Operation::Setclientid]);
+    assert!(is_call(setup.results(&samples::setclientid(6))));
+    let up = established(setup.results(&samples::setclientid_confirm(45)));
+    assert_eq!(up.lease, Duration::from_secs(45));
+    assert_eq!((up.session.clientid(), up.is_new_client), (6, true));
+    assert_eq!(up.session.minor(), MinorVersion::V0);
+    let request = SessionRequest::new(MinorVersion::V0, 1024, 4);
+    let again = SessionSetup::again(ClientIdentity::new("test"), request, LIMIT, &up);
+    assert_eq!(operations(&again), [Operation::Setclientid]);
+}
+
+#[test]
+fn a_client_id_of_another_user_is_refused_with_advice() {
+    let mut setup = setup_of(MinorVersion::V0);
+    let in_use = samples::results(|compound| {
+        let address = Netaddr4 {
+            netid: b"tcp",
+            addr: b"192.0.2.1.3.5",
+        };
+        compound.result::<SetclientidArgs<'_>>(&Err(SetclientidFailed::With(address)));
+    });
+    let refusal = setup.results(&in_use).unwrap_err().to_string();
+    assert!(refusal.contains("SETCLIENTID was answered"), "{refusal}");
+    assert!(refusal.contains("same UID"), "{refusal}");
+}
+
 #[test]
 fn all_calls_of_a_session_have_its_minor_version() {
     let mut setup = setup_of(MinorVersion::V2);
@@ -149,6 +195,11 @@ fn a_server_without_the_version_or_minor_version_is_named() {
         (
             MinorVersion::V1,
             "not minor version 1 (NFS4ERR_MINOR_VERS_MISMATCH); enable NFSv4.1 on the server, or set \
+             NFS_VERSION=4.0 if",
+        ),
+        (
+            MinorVersion::V0,
+            "not minor version 0 (NFS4ERR_MINOR_VERS_MISMATCH); enable NFSv4.0 on the server, or set \
              NFS_VERSION=3 if",
         ),
         (

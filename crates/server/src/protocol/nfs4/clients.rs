@@ -8,13 +8,13 @@ use filermark_onc::nfs4::*;
 /// Most slots of a session.
 const SLOTS_MAX: u32 = 64;
 /// Most operations of a COMPOUND.
-const OPERATIONS_MAX: u32 = 64;
+pub(super) const OPERATIONS_MAX: u32 = 64;
 /// Longest reply that is kept, in bytes.
 const CACHED_BYTES_MAX: u32 = 8192;
 /// A session in which requests and replies are shorter is of no use.
 const BYTES_MIN: u32 = 1024;
 /// What a reply has beside the data of a READ, at most.
-const REPLY_OVERHEAD_BYTES: u32 = 8192;
+pub(super) const REPLY_OVERHEAD_BYTES: u32 = 8192;
 
 /// Flags that a client may send.
 const CLIENT_FLAGS: u32 = exchgid::SUPP_MOVED_REFER
@@ -98,7 +98,7 @@ impl Compound<'_> {
         let clients = &shared.nfs4.clients;
         let (created, replaced) = clients.create_session(&request, self.now_ns);
         if let Some(replaced) = replaced {
-            for file in shared.nfs4.files.end_clients(&[replaced]) {
+            for file in shared.nfs4.end_clients(&[replaced]) {
                 shared.fs.release(file);
             }
         }

@@ -1,4 +1,4 @@
-//! The rules of a COMPOUND (RFC 8881 sections 2.10.6 and 16.2): SEQUENCE first, one request per slot,
+//! The rules of a COMPOUND (RFC 8881 sections 2.10.6 and 16.2; minor version 0: RFC 7530 section 15.2): SEQUENCE first, one request per slot,
 //! the limits of the session, and the end with the first failure.
 
 use super::super::context::Context;
@@ -13,7 +13,7 @@ use filermark_onc::rpc::ReplyHeader;
 use std::sync::Arc;
 
 /// The minor versions that are served.
-const MINOR_VERSIONS: std::ops::RangeInclusive<u32> = 1..=2;
+const MINOR_VERSIONS: std::ops::RangeInclusive<u32> = 0..=2;
 /// Space for the results of an operation that changes something: it must not be done where its results
 /// do not fit.
 const RESULT_BYTES: usize = 160;
@@ -47,11 +47,13 @@ pub(super) struct Compound<'a> {
     pub(super) now_ns: u64,
     /// Of the SEQUENCE.
     pub(super) session: Option<Arc<Session>>,
+    /// Minor version 0: the client of the present operation, by its client ID or stateid.
+    pub(super) client40: Option<Arc<Client>>,
     pub(super) current: Option<Place>,
     pub(super) saved: Option<Place>,
     pub(super) served: ServedCompound,
     /// Most bytes of a reply, and where it begins in the buffer.
-    response_bytes: usize,
+    pub(super) response_bytes: usize,
     start: usize,
     /// Operations that follow.
     pub(super) left: usize,
@@ -77,6 +79,7 @@ pub(super) fn serve(
         minor: args.minorversion,
         now_ns,
         session: None,
+        client40: None,
         current: None,
         saved: None,
         served: ServedCompound::default(),
@@ -122,6 +125,9 @@ impl Compound<'_> {
         if !MINOR_VERSIONS.contains(&ops.minorversion) {
             results.finish_as(Nfsstat4::MinorVersMismatch);
             return;
+        }
+        if self.minor == 0 {
+            return self.without_session(ops, results);
         }
         let first = ops.next();
         self.left = ops.left();
@@ -220,7 +226,7 @@ impl Compound<'_> {
     }
 
     /// The operations behind SEQUENCE.
-    fn rest(
+    pub(super) fn rest(
         &mut self,
         mut ops: CompoundArgs<'_, Operation>,
         too_big: Nfsstat4,
@@ -259,6 +265,7 @@ impl Compound<'_> {
         let mark = results.mark();
         let done = match self.injected(args) {
             Some(status) => results.fail(operation, status),
+            None if self.minor == 0 => self.execute40(args, results),
             None => self.execute(args, results),
         };
         if results.len().saturating_sub(self.start) > self.response_bytes {
@@ -268,12 +275,16 @@ impl Compound<'_> {
         done
     }
 
-    /// The client of the session.
+    /// The client of the session; in minor version 0 that of the operation.
     pub(super) fn client(&self) -> Result<&Arc<Client>, Nfsstat4> {
         let session = self.session.as_ref();
         session
             .map(|session| &session.client)
-            .ok_or(Nfsstat4::OpNotInSession)
+            .or(self.client40.as_ref())
+            .ok_or(match self.minor {
+                0 => Nfsstat4::BadStateid,
+                _ => Nfsstat4::OpNotInSession,
+            })
     }
 
     /// The result of an operation on the file system.

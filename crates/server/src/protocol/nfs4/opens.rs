@@ -46,6 +46,24 @@ const fn no_delegation(access: u32) -> OpenDelegation4<'static> {
     }
 }
 
+/// What OPEN of minor version 0 does not have.
+///
+/// # Errors
+/// INVAL: bits of the access. BADXDR: ways to open and to create.
+const fn check_version40(args: &OpenArgs<'_>) -> Res<()> {
+    if args.share_access & !ACCESS != 0 {
+        return Err(Nfsstat4::Inval);
+    }
+    let is_later = matches!(
+        args.claim,
+        OpenClaim4::Fh | OpenClaim4::DelegCurFh(_) | OpenClaim4::DelegPrevFh
+    );
+    match (is_later, &args.openhow) {
+        (true, _) | (_, Openflag4::Create(Createhow4::Exclusive41(_))) => Err(Nfsstat4::Badxdr),
+        _ => Ok(()),
+    }
+}
+
 /// A way to create, with its attributes.
 fn how_of(how: &Createhow4<'_>, minor: u32) -> Res<(CreateHow, SetAttr, Bitmap4)> {
     let none = SetAttr::default();
@@ -73,6 +91,9 @@ fn how_of(how: &Createhow4<'_>, minor: u32) -> Res<(CreateHow, SetAttr, Bitmap4)
 impl Compound<'_> {
     pub(super) fn open(&mut self, args: &OpenArgs<'_>) -> OpenRes<'static> {
         let object = self.current()?;
+        if self.minor == 0 {
+            check_version40(args)?;
+        }
         let share = share_of(args.share_access, args.share_deny)?;
         if !self.client()?.has_reclaimed() {
             return match args.claim {

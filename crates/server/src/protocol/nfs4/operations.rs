@@ -33,6 +33,11 @@ impl Compound<'_> {
             Rename(args) RenameArgs<'_> => self.rename(args);
             Link(args) LinkArgs<'_> => self.link(args);
             Open(args) OpenArgs<'_> => self.open(args);
+            SetclientidConfirm(args) SetclientidConfirmArgs => self.setclientid_confirm(args);
+            Renew(_) RenewArgs => self.client().map(drop);
+            ReleaseLockowner(args) ReleaseLockownerArgs<'_> => self.release_lockowner(args);
+            // OPEN has not asked for it.
+            OpenConfirm(_) OpenConfirmArgs => Err(Nfsstat4::BadStateid);
             OpenDowngrade(args) OpenDowngradeArgs => self.open_downgrade(args);
             Close(args) CloseArgs => self.close(args);
             Locku(args) LockuArgs => self.locku(args);
@@ -64,6 +69,7 @@ impl Compound<'_> {
             Args::Read(args) => self.read(args, results),
             Args::Lock(args) => self.lock(args, results),
             Args::Lockt(args) => self.lockt(args, results),
+            Args::Setclientid(args) => self.setclientid(args, results),
             Args::ExchangeId(args) => self.exchange_id(args, results),
             Args::TestStateid(args) => {
                 let tested = self.test_stateid(args);

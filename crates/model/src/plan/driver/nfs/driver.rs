@@ -51,7 +51,7 @@ impl DriverSettings for NfsPlan {
             NfsVersion::V2 => (None, Some("NFSv2")),
             NfsVersion::V3 => (Some(self.commit), Some("NFSv3")),
             NfsVersion::V41 => (Some(self.commit), Some("NFSv4.1")),
-            NfsVersion::V42 => (Some(self.commit), None),
+            NfsVersion::V40 | NfsVersion::V42 => (Some(self.commit), None),
         };
         let resend_after = match self.transport {
             Transport::Tcp => None,
@@ -70,13 +70,13 @@ impl DriverSettings for NfsPlan {
             resend_after,
             validates,
             service_advice: match (self.version, self.transport) {
-                (NfsVersion::V41 | NfsVersion::V42, _) => &[],
+                (NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42, _) => &[],
                 (_, Transport::Tcp) => &[WITHOUT_PORTMAPPER],
                 (_, Transport::Udp) => &[WITHOUT_PORTMAPPER, WITHOUT_UDP],
             },
             service_command: "rpcinfo -p {host}",
             export_command: match self.version {
-                NfsVersion::V41 | NfsVersion::V42 => None,
+                NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => None,
                 _ => Some("showmount -e {host}"),
             },
             user_parameter: "SFS_NFS_USER_ID",
@@ -105,7 +105,9 @@ impl DriverSettings for NfsPlan {
                 (false, name) => format!("user {name}"),
             },
             ports: match self.version {
-                NfsVersion::V41 | NfsVersion::V42 => "the port of NFS (2049)".to_owned(),
+                NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => {
+                    "the port of NFS (2049)".to_owned()
+                }
                 _ => "the ports of NFS (2049), MOUNT and portmapper (111)".to_owned(),
             },
             ..DriverText::of(summary)
@@ -116,7 +118,7 @@ impl DriverSettings for NfsPlan {
         match self.version {
             NfsVersion::V2 => OpSet::NFS2,
             // The operations of version 3, as COMPOUNDs.
-            NfsVersion::V3 | NfsVersion::V41 | NfsVersion::V42 => OpSet::NFS3,
+            NfsVersion::V3 | NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => OpSet::NFS3,
         }
     }
 

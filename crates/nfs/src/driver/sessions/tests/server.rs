@@ -1,6 +1,7 @@
-//! A server of NFSv4.1 and NFSv4.2 for tests: sessions with slots and kept replies, opens, files without
+//! A server of NFSv4 for tests (`server40`: what version 4.0 has): sessions with slots and kept replies, opens, files without
 //! contents of their own. A script changes what it does with each COMPOUND of a session.
 
+use super::server40::State40;
 use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::*;
@@ -72,16 +73,18 @@ struct SessionState {
 
 /// What the server has and has seen.
 pub(super) struct State {
-    script: Box<Script>,
+    pub(super) script: Box<Script>,
     /// The minor version of all calls.
     pub(super) minor: MinorVersion,
     /// Slots that are granted.
     pub(super) slots: u32,
-    next: u64,
+    pub(super) next: u64,
     pub(super) clients: BTreeSet<u64>,
     sessions: BTreeMap<Sessionid4, SessionState>,
     /// What is open: state and owner.
     pub(super) opens: BTreeMap<[u8; 12], Vec<u8>>,
+    /// What only version 4.0 has.
+    pub(super) v40: State40,
     /// COMPOUNDs that were executed, with the operations behind SEQUENCE.
     pub(super) executed: Vec<Vec<Operation>>,
     /// Operations outside of sessions.
@@ -100,10 +103,10 @@ pub(super) struct State {
     /// The write verifier.
     pub(super) verf: [u8; 8],
     /// The handle that each state was opened with.
-    files: BTreeMap<[u8; 12], Vec<u8>>,
+    pub(super) files: BTreeMap<[u8; 12], Vec<u8>>,
     /// CLOSEs with a state of another file.
     pub(super) wrong_handles: usize,
-    seen: usize,
+    pub(super) seen: usize,
     streams: Vec<TcpStream>,
     is_over: bool,
 }
@@ -127,6 +130,7 @@ impl Server {
             clients: BTreeSet::new(),
             sessions: BTreeMap::new(),
             opens: BTreeMap::new(),
+            v40: State40::default(),
             executed: Vec::new(),
             single: Vec::new(),
             replays: 0,
@@ -241,6 +245,9 @@ impl State {
         let args = CompoundArgs::decode(&mut d).expect("a COMPOUND");
         assert_eq!(args.minorversion, self.minor.number());
         let ops: Vec<Args<'_>> = args.map(|op| op.expect("sound arguments")).collect();
+        if !self.minor.has_sessions() {
+            return self.without_session(&ops, reply);
+        }
         let Some((Args::Sequence(sequence), rest)) = ops.split_first() else {
             assert_eq!(ops.len(), 1, "alone: {ops:?}");
             self.outside(&ops[0], &mut reply);
@@ -474,10 +481,14 @@ impl State {
 
     /// Whether this is the latest state of an open file.
     fn knows(&self, stateid: &Stateid4) -> bool {
-        stateid.seqid == 0 && self.opens.contains_key(&stateid.other)
+        let latest = match self.minor.has_sessions() {
+            true => 0,
+            false => self.v40.latest(&stateid.other),
+        };
+        stateid.seqid == latest && self.opens.contains_key(&stateid.other)
     }
 
-    fn open(&mut self, owner: &[u8]) -> Stateid4 {
+    pub(super) fn open(&mut self, owner: &[u8]) -> Stateid4 {
         let mut other = [7; 12];
         other[..8].copy_from_slice(&self.next.to_be_bytes());
         self.next += 1;
@@ -487,7 +498,7 @@ impl State {
     }
 
     /// Executes an operation; the handle of a name is the name.
-    fn execute(
+    pub(super) fn execute(
         &mut self,
         op: &Args<'_>,
         current: &mut Vec<u8>,

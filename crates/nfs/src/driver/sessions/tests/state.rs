@@ -346,37 +346,55 @@ fn answers_calls(minor: MinorVersion, other: MinorVersion) {
 /// A connection without calls sends SEQUENCE alone after a third of the lease, and once.
 #[test]
 fn an_idle_client_renews_its_lease() {
-    renews_its_lease(|bench| {
-        let mut done = Vec::new();
-        let now = bench.shard.core.state.clock.now();
-        bench.shard.poll(now, &mut done).expect("sockets work");
-        assert!(done.is_empty(), "no proc waits for it");
-    });
+    renews_its_lease(MinorVersion::V1, poll_once);
+}
+
+/// Version 4.0: RENEW.
+#[test]
+fn an_idle_client_of_version_40_renews_its_lease() {
+    renews_its_lease(MinorVersion::V0, poll_once);
+}
+
+fn poll_once(bench: &mut Bench) {
+    let mut done = Vec::new();
+    let now = bench.shard.core.state.clock.now();
+    bench.shard.poll(now, &mut done).expect("sockets work");
+    assert!(done.is_empty(), "no proc waits for it");
 }
 
 /// So it does between two phases, without a call of poll.
 #[test]
 fn a_client_renews_its_lease_between_phases() {
-    renews_its_lease(|bench| {
+    renews_its_lease(MinorVersion::V1, |bench| {
         let wait = bench.shard.keep_alive().expect("a lease");
         assert!(wait > Nanos::ZERO);
     });
 }
 
-fn renews_its_lease(turn: impl Fn(&mut Bench)) {
+fn renews_its_lease(minor: MinorVersion, turn: impl Fn(&mut Bench)) {
     let clock = Clock::virtual_at_zero();
     let setup = ShardSetup {
         clock: clock.clone(),
         ..setup(1, VerifyLevel::Sample)
     };
-    let mut bench = Bench::at(plan(), setup, Server::start(4, good));
+    let server = Server::start(4, good);
+    server.state().minor = minor;
+    let plan = NfsPlan {
+        version: minor.version(),
+        ..plan()
+    };
+    let (compound, name): (&[Operation], _) = match minor.has_sessions() {
+        true => (&[], "SEQUENCE"),
+        false => (&[Renew], "RENEW"),
+    };
+    let mut bench = Bench::at(plan, setup, server);
     let third = Nanos(crate::version4::LEASE_ASSUMED.as_nanos() as u64 / 3);
     let renewals = |bench: &Bench| {
         let state = bench.server.state();
         state
             .executed
             .iter()
-            .filter(|compound| compound.is_empty())
+            .filter(|executed| executed.as_slice() == compound)
             .count()
     };
     clock.sleep_until(Nanos(third.0 - 1));
@@ -391,7 +409,7 @@ fn renews_its_lease(turn: impl Fn(&mut Bench)) {
             std::thread::sleep(Duration::from_micros(200));
         }
         let counters = bench.counters();
-        assert_eq!((counters["lease_renewals"], counters["SEQUENCE"]), (1, 1));
+        assert_eq!((counters["lease_renewals"], counters[name]), (1, 1));
     }
 }
 

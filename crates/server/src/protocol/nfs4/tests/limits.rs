@@ -24,7 +24,7 @@ fn minor_versions_have_their_operations() {
         compound.op(&PutrootfhArgs {}).op(&seek);
     });
     assert_eq!(in_42, Nfsstat4::Isdir);
-    for minor in [0, 3] {
+    for minor in [3, 4] {
         client.minor = minor;
         let answer = client.alone(|compound| {
             compound.op(&PutrootfhArgs {});

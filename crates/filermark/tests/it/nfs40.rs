@@ -1,0 +1,188 @@
+//! Sweeps over NFSv4.0: figures against the server's own, well-formed messages, and that nothing stays open.
+
+use crate::load_guard::alone;
+use crate::real::{self, assert_empty};
+use crate::sweep::{Ended, Sweep};
+use crate::wire::between_pauses;
+use filermark_onc::nfs4::Operation;
+use filermark_testbed::{
+    Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, ServerOptions, available,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+const NFS4: ServerOptions = ServerOptions {
+    nfs4: true,
+    udp: false,
+    read_only: false,
+    root_squash: false,
+    space_mib: None,
+};
+
+/// What no run counts against a sound server.
+const NEVER: [&str; 6] = [
+    "reconnects",
+    "lost_sessions",
+    "lost_clients",
+    "lost_opens",
+    "refused_closes",
+    "slot_waits",
+];
+
+/// How long a script in the server may take.
+const SCRIPT: Duration = Duration::from_secs(60);
+
+fn sweep(sandbox: &Arc<Sandbox>, export: &Export) -> Sweep {
+    let export = Export {
+        path: export.path_v4.clone().expect("it serves version 4"),
+        ..export.clone()
+    };
+    Sweep::inside(sandbox, &export)
+        .unset("MOUNT_PORT")
+        .set("NFS_VERSION", "4.0")
+        .set("LOAD", "100 200")
+        .set("PROCS", 10)
+        .set("WARMUP_TIME", 1)
+        .set("RUNTIME", 3)
+}
+
+/// The operations of version 4.0 were counted, and none that it does not have.
+#[track_caller]
+fn assert_counted(ended: &Ended) {
+    for point in &ended.record().points {
+        let counters = &point.measured().expect("measured").counters;
+        for name in ["COMPOUND", "PUTFH", "OPEN", "CLOSE", "READ", "WRITE"] {
+            assert!(counters.contains_key(name), "{counters:?}");
+        }
+        assert!(!counters.contains_key("SEQUENCE"), "{counters:?}");
+    }
+}
+
+/// What the kernel's server has open, and the minor versions of its clients.
+fn states(server: &mut KernelServer) -> String {
+    let listed = "cat /proc/fs/nfsd/clients/*/states 2>/dev/null; \
+                  grep -h 'minor version' /proc/fs/nfsd/clients/*/info | sort -u";
+    let found = server.run(listed, SCRIPT).expect("a shell");
+    assert_eq!(found.status, 0, "{}", found.output);
+    found.output.trim().to_owned()
+}
+
+#[test]
+fn alone_the_kernels_server_is_measured_over_version_40_and_nothing_stays_open() {
+    let _turn = alone();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, NFS4)) else {
+        return;
+    };
+    let export = server.export().clone();
+    assert_counted(&real::assert_measured(&sweep(&sandbox, &export), &NEVER));
+    // With VERIFY, over shared connections with several calls each under way.
+    let shared = sweep(&sandbox, &export)
+        .set("VERIFY", "on")
+        .set("CONNECTIONS", 2)
+        .set("BIOD_MAX_READS", 8)
+        .set("BIOD_MAX_WRITES", 8)
+        .set("BLOCK_SIZE", 8);
+    let ended = real::assert_measured(&shared, &NEVER);
+    assert_counted(&ended);
+    assert!(ended.point(1).stats.expect("figures").counters["checked_bytes"] > 0);
+    assert_empty(&sandbox, &export);
+    // The client IDs stay until their leases expire; that is all that stays.
+    assert_eq!(states(&mut server), "minor version: 0");
+}
+
+/// The calls of the load in a capture: when, and the numbers of their operations.
+fn load_calls(pcap: &Pcap, port: u16) -> Vec<(f64, Vec<u32>)> {
+    let lines = |filter: &str, fields: &[&str]| {
+        let mut args = vec!["-Y", filter, "-T", "fields"];
+        args.extend(fields.iter().flat_map(|field| ["-e", field]));
+        pcap.tshark(&args).expect("tshark")
+    };
+    let clients = lines("frame contains \"filermark load\"", &["tcp.stream"]);
+    let streams: Vec<&str> = clients.lines().collect();
+    assert!(!streams.is_empty());
+    let filter = format!("rpc.msgtyp==0 && tcp.dstport=={port}");
+    let fields = [
+        "tcp.stream",
+        "frame.time_relative",
+        "nfs.opcode",
+        "nfs.minorversion",
+    ];
+    let calls = lines(&filter, &fields);
+    let call = |line: &str| {
+        let mut fields = line.split('\t');
+        let (stream, time, numbers) = (fields.next()?, fields.next()?, fields.next()?);
+        let minors = fields.next()?;
+        assert!(minors.split(',').all(|minor| minor == "0"), "{line}");
+        let numbers = numbers.split(',').filter_map(|n| n.parse().ok()).collect();
+        let is_of_load = streams.contains(&stream);
+        is_of_load.then_some((time.parse().ok()?, numbers))
+    };
+    calls.lines().filter_map(call).collect()
+}
+
+/// Every message is well-formed, the record has the operations that were on the wire, and the server's own numbers
+/// of the operations that only the load has are those of the wire.
+#[test]
+fn alone_tshark_and_the_kernels_server_count_the_operations_of_version_40() {
+    let _turn = alone();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, NFS4)) else {
+        return;
+    };
+    let export = server.export().clone();
+    let capture = Capture::start(&sandbox, server.interface(), &[export.nfs_port]);
+    let Some(capture) = available(capture) else {
+        return;
+    };
+    let before = server.counts().expect("counts");
+    let ended = sweep(&sandbox, &export)
+        .set("LOAD", 200)
+        .set("WARMUP_TIME", 0)
+        .set("FILESET_MB_PER_OP", 0.005)
+        .set("INIT_WINDOW", 2)
+        .set("KEEP", "on")
+        .succeed();
+    let after = server.counts().expect("counts");
+    let pcap = capture.stop().expect("the capture ends");
+    assert_eq!((pcap.malformed().expect("tshark"), pcap.dropped()), (0, 0));
+    let calls = load_calls(&pcap, export.nfs_port);
+    let counters = ended.point(1).stats.expect("figures").counters;
+    let ours: BTreeMap<u32, u64> = Operation::ALL
+        .iter()
+        .filter_map(|o| Some((o.to_u32(), *counters.get(o.name())?)))
+        .collect();
+    let theirs = between_pauses(&calls, |_| false);
+    assert!(theirs.contains(&ours), "{ours:?}\nnot in {theirs:?}");
+    assert!(ours.len() >= 12, "{ours:?}");
+    let executed = after.since(&before);
+    for (name, number) in [("READ", 25), ("WRITE", 38), ("COMMIT", 5), ("READDIR", 26)] {
+        let sent = calls.iter().flat_map(|(_, numbers)| numbers);
+        let sent = sent.filter(|of| **of == number).count() as u64;
+        let counted = executed.get(name);
+        // The claim reads and writes its marker over a connection of its own.
+        assert!(
+            (sent..sent + 20).contains(&counted),
+            "{name}: {counted}, {sent} sent"
+        );
+    }
+}
+
+#[test]
+fn alone_ganesha_vfs_is_measured_over_version_40() {
+    let _turn = alone();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, NFS4)) else {
+        return;
+    };
+    let export = ganesha.export();
+    assert_counted(&real::assert_measured(&sweep(&sandbox, export), &NEVER));
+    assert_empty(&sandbox, export);
+}

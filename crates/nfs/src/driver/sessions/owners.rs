@@ -1,0 +1,133 @@
+//! Version 4.0: the owners of opens, whose operations are numbered (RFC 7530 section 9.1.7). Every file that is open
+//! has an owner of its own, so that an OPEN or CLOSE waits for no other one. An owner whose file is closed
+//! opens another one.
+
+use filermark_onc::nfs4::Nfsstat4;
+
+/// What the name of an owner begins with.
+const PREFIX: &[u8; 9] = b"filermark";
+
+/// An owner of opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    /// Number among the owners of a proc.
+    number: u32,
+    /// The number of its next operation. A call that is sent again has the same one: the server answers as
+    /// before.
+    pub(super) seqid: u32,
+}
+
+impl Owner {
+    /// The server has answered an operation of it.
+    pub(super) fn answered(&mut self, status: Nfsstat4) {
+        if is_counted(status) {
+            self.seqid = self.seqid.wrapping_add(1);
+        }
+    }
+}
+
+/// Whether an operation with this status has used its number.
+const fn is_counted(status: Nfsstat4) -> bool {
+    !matches!(
+        status,
+        Nfsstat4::StaleClientid
+            | Nfsstat4::StaleStateid
+            | Nfsstat4::BadStateid
+            | Nfsstat4::BadSeqid
+            | Nfsstat4::Badxdr
+            | Nfsstat4::Resource
+            | Nfsstat4::Nofilehandle
+            | Nfsstat4::Moved
+    )
+}
+
+/// The owners of a proc that have nothing open.
+#[derive(Debug, Default)]
+pub(crate) struct ProcOwners {
+    free: Vec<Owner>,
+    made: u32,
+}
+
+impl ProcOwners {
+    /// An owner for an OPEN.
+    pub(super) fn take(&mut self) -> Owner {
+        self.free.pop().unwrap_or_else(|| {
+            self.made = self.made.wrapping_add(1);
+            Owner {
+                number: self.made,
+                seqid: 0,
+            }
+        })
+    }
+
+    /// What the owner had open is closed, or was not opened. One of which the server may have executed another
+    /// operation is dropped instead: the number of its next one is not known.
+    pub(super) fn put_back(&mut self, owner: Owner) {
+        self.free.push(owner);
+    }
+}
+
+/// The name of a proc's owner of opens; in version 4.0 with the number of the owner.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnerName {
+    bytes: [u8; PREFIX.len() + 8],
+    len: usize,
+}
+
+impl OwnerName {
+    pub(super) fn new(proc: u32, owner: Option<Owner>) -> Self {
+        let mut bytes = [0; PREFIX.len() + 8];
+        let (prefix, numbers) = bytes.split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(PREFIX);
+        numbers[..4].copy_from_slice(&proc.to_be_bytes());
+        let number = owner.map(|owner| owner.number);
+        numbers[4..].copy_from_slice(&number.unwrap_or_default().to_be_bytes());
+        let len = match number {
+            Some(_) => bytes.len(),
+            None => bytes.len() - 4,
+        };
+        Self { bytes, len }
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_counts_what_the_server_counts() {
+        let mut owner = ProcOwners::default().take();
+        for (status, expected) in [
+            (Nfsstat4::Ok, 1),
+            (Nfsstat4::Delay, 2),
+            (Nfsstat4::Exist, 3),
+            (Nfsstat4::BadSeqid, 3),
+            (Nfsstat4::StaleClientid, 3),
+            (Nfsstat4::Resource, 3),
+            (Nfsstat4::Expired, 4),
+        ] {
+            owner.answered(status);
+            assert_eq!(owner.seqid, expected, "{status}");
+        }
+        owner.seqid = u32::MAX;
+        owner.answered(Nfsstat4::Ok);
+        assert_eq!(owner.seqid, 0);
+    }
+
+    #[test]
+    fn owners_are_used_again_and_all_have_names_of_their_own() {
+        let mut owners = ProcOwners::default();
+        let (a, b) = (owners.take(), owners.take());
+        let name = |proc, owner| OwnerName::new(proc, owner).as_bytes().to_vec();
+        assert_ne!(name(1, Some(a)), name(1, Some(b)));
+        assert_ne!(name(1, Some(a)), name(2, Some(a)));
+        assert_eq!(name(3, None), b"filermark\0\0\0\x03");
+        owners.put_back(a);
+        assert_eq!(owners.take(), a);
+        assert_ne!(owners.take(), b);
+    }
+}

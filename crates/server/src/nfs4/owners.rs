@@ -1,0 +1,143 @@
+//! Version 4.0: owners of opens and locks number their operations, and the server keeps the last reply of each
+//! (RFC 7530 sections 9.1.7 and 9.1.8).
+
+use super::clients::Client;
+use crate::memfs::FileId;
+use filermark_onc::nfs4::{Clientid4, Nfsstat4};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Most owners of all clients.
+const OWNERS_MAX: usize = 1 << 18;
+
+/// An owner.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct OwnerKey {
+    pub(crate) clientid: Clientid4,
+    /// Of locks, not of opens.
+    pub(crate) is_of_locks: bool,
+    pub(crate) owner: Box<[u8]>,
+}
+
+/// The last operation of an owner.
+#[derive(Debug, Default)]
+pub(crate) struct Numbering {
+    last: Option<u32>,
+    reply: Box<[u8]>,
+    /// The current file after it.
+    file: Option<FileId>,
+    /// The state that it has closed.
+    closed: Option<[u8; 12]>,
+}
+
+impl Numbering {
+    /// Looks at the number of an operation. `Some`: it is the last one, sent again; its results, and the current
+    /// file after it.
+    ///
+    /// # Errors
+    /// BAD_SEQID.
+    pub(crate) fn check(&self, seqid: u32) -> Result<Option<(&[u8], Option<FileId>)>, Nfsstat4> {
+        match self.last {
+            None => Ok(None),
+            Some(last) if seqid == last => Ok(Some((&self.reply, self.file))),
+            Some(last) if seqid == last.wrapping_add(1) => Ok(None),
+            Some(_) => Err(Nfsstat4::BadSeqid),
+        }
+    }
+
+    /// An operation was executed: keeps its results, unless it has used no number.
+    pub(crate) fn executed(&mut self, seqid: u32, reply: &[u8], file: Option<FileId>) {
+        self.last = Some(seqid);
+        self.reply = reply.into();
+        self.file = file;
+    }
+}
+
+/// Whether an operation with this status uses its number.
+pub(crate) const fn uses_number(status: Nfsstat4) -> bool {
+    !matches!(
+        status,
+        Nfsstat4::StaleClientid
+            | Nfsstat4::StaleStateid
+            | Nfsstat4::BadStateid
+            | Nfsstat4::BadSeqid
+            | Nfsstat4::Badxdr
+            | Nfsstat4::Resource
+            | Nfsstat4::Nofilehandle
+            | Nfsstat4::Moved
+    )
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    owners: HashMap<OwnerKey, Arc<Mutex<Numbering>>>,
+    /// The states that owners have closed with their last operation.
+    closed: HashMap<[u8; 12], OwnerKey>,
+}
+
+/// The owners of all clients.
+#[derive(Debug, Default)]
+pub(crate) struct Owners {
+    table: Mutex<Table>,
+}
+
+impl Owners {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The numbers of an owner; it stays locked while an operation is executed.
+    ///
+    /// # Errors
+    /// RESOURCE: there are too many.
+    pub(crate) fn of(&self, key: &OwnerKey) -> Result<Arc<Mutex<Numbering>>, Nfsstat4> {
+        let table = &mut *self.table();
+        if let Some(known) = table.owners.get(key) {
+            return Ok(known.clone());
+        }
+        if table.owners.len() >= OWNERS_MAX {
+            return Err(Nfsstat4::Resource);
+        }
+        Ok(table.owners.entry(key.clone()).or_default().clone())
+    }
+
+    /// The owner that has closed this state with its last operation.
+    pub(crate) fn of_closed(&self, other: &[u8; 12]) -> Option<OwnerKey> {
+        self.table().closed.get(other).cloned()
+    }
+
+    /// The owner's operation has closed this state, or none.
+    pub(crate) fn note_closed(
+        &self,
+        key: &OwnerKey,
+        numbering: &mut Numbering,
+        other: Option<[u8; 12]>,
+    ) {
+        if numbering.closed.is_none() && other.is_none() {
+            return;
+        }
+        let table = &mut *self.table();
+        if let Some(earlier) = std::mem::replace(&mut numbering.closed, other) {
+            table.closed.remove(&earlier);
+        }
+        if let Some(other) = other {
+            table.closed.insert(other, key.clone());
+        }
+    }
+
+    /// An owner that will not be used any more.
+    pub(crate) fn forget(&self, key: &OwnerKey) {
+        self.table().owners.remove(key);
+    }
+
+    /// Drops the owners of clients that have ended.
+    pub(super) fn end_clients(&self, ended: &[Arc<Client>]) {
+        if ended.is_empty() {
+            return;
+        }
+        let ended: HashSet<Clientid4> = ended.iter().map(|client| client.id).collect();
+        let table = &mut *self.table();
+        table.owners.retain(|key, _| !ended.contains(&key.clientid));
+        table.closed.retain(|_, key| !ended.contains(&key.clientid));
+    }
+}
