@@ -2,6 +2,7 @@
 //! calls that keep the state.
 
 use super::state::SessionCall;
+use super::work::Work;
 use crate::driver::calls::Call;
 use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs3::Procedure;
@@ -25,6 +26,8 @@ pub(super) enum StateCall {
     DestroySession,
     /// Ends the client.
     DestroyClientid,
+    /// A call of an operation that version 3 does not have.
+    Work(Work),
 }
 
 impl StateCall {
@@ -36,6 +39,7 @@ impl StateCall {
             Self::Renew => &[Sequence],
             Self::DestroySession => &[Operation::DestroySession],
             Self::DestroyClientid => &[Operation::DestroyClientid],
+            Self::Work(work) => work.compound(),
         }
     }
 }
@@ -44,6 +48,9 @@ impl StateCall {
 pub(super) fn of(call: &Call<SessionCall>, minor: MinorVersion) -> Row {
     let row = match call.own.kind {
         Some(kind) => kind.compound(),
+        None if call.own.is_plus && call.procedure == Procedure::Read => {
+            &[Sequence, Putfh, ReadPlus]
+        }
         None => of_procedure(call.procedure),
     };
     match (row, call.own.kind) {
@@ -107,6 +114,7 @@ pub(super) fn renews_lease(call: &Call<SessionCall>) -> bool {
 /// its reply is short.
 pub(super) fn is_cached(call: &Call<SessionCall>) -> bool {
     match call.own.kind {
+        Some(StateCall::Work(work)) => work.is_cached(),
         Some(kind) => matches!(kind, StateCall::Open(_) | StateCall::Close(_)),
         None => matches!(
             call.procedure,

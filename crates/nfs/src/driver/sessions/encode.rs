@@ -75,7 +75,7 @@ const NAME_ATTRIBUTES: Bitmap4 = Bitmap4::of(&[
     Attribute::NoTrunc,
 ]);
 
-const GETATTR: GetattrArgs = GetattrArgs {
+pub(super) const GETATTR: GetattrArgs = GetattrArgs {
     attr_request: FILE_ATTRIBUTES,
 };
 
@@ -178,6 +178,9 @@ impl Core<Sessions> {
             compound.op(&established.session.sequence(taken, cachethis));
         }
         match call.own.kind {
+            Some(StateCall::Work(work)) => {
+                self.encode_work(work, call, op, stateid, &mut compound);
+            }
             Some(kind) => self.encode_own(kind, call, op, &mut compound),
             None => self.encode_operations(call, op, stateid, &mut compound),
         }
@@ -191,6 +194,7 @@ impl Core<Sessions> {
         let op = self.ops.get(call.op);
         match (call.own.kind, call.procedure) {
             (None, Procedure::Read | Procedure::Write) => self.use_open(slot),
+            (Some(StateCall::Work(work)), _) if work.uses_open() => self.use_open(slot),
             (None, Procedure::Setattr) => match op.action {
                 Action::Setattr { object, .. } => self.stateid_of(op.proc, object),
                 _ => Stateid4::ANONYMOUS,
@@ -258,6 +262,8 @@ impl Core<Sessions> {
                 let clientid = session.map(|s| s.clientid()).unwrap_or_default();
                 compound.op(&RenewArgs { clientid });
             }
+            // It is encoded by `encode_work`.
+            StateCall::Work(_) => {}
             StateCall::DestroySession => {
                 let sessionid = client.to_be_destroyed().unwrap_or_default();
                 compound.op(&DestroySessionArgs { sessionid });
@@ -311,7 +317,15 @@ impl Core<Sessions> {
                     offset,
                     count,
                 };
-                compound.op(&putfh(self.written_file(call, op).0)).op(&args);
+                let file = putfh(self.written_file(call, op).0);
+                match call.own.is_plus {
+                    true => compound.op(&file).op(&ReadPlusArgs {
+                        stateid,
+                        offset,
+                        count,
+                    }),
+                    false => compound.op(&file).op(&args),
+                };
             }
             Procedure::Write => self.encode_write4(call, op, stateid, compound),
             Procedure::Commit => {
@@ -429,7 +443,8 @@ impl Core<Sessions> {
 
     /// The name of the owner of an OPEN.
     fn owner_name(&self, call: &Call<SessionCall>, proc: u32) -> OwnerName {
-        OwnerName::new(self.own.owners[proc as usize], call.own.owner)
+        let number = call.own.owner.map(|owner| owner.number);
+        OwnerName::new(self.own.owners[proc as usize], number)
     }
 
     /// OPEN of the current file. In a session client ID and sequence number are not used.
@@ -439,26 +454,21 @@ impl Core<Sessions> {
         owner: &'a OwnerName,
         openhow: Openflag4<'a>,
     ) -> OpenArgs<'a> {
-        let (seqid, clientid, share_access) = match self.own.has_sessions() {
-            true => (0, 0, share::BOTH | share::WANT_NO_DELEG),
-            false => {
-                let client = &self.own.clients[call.conn as usize];
-                let clientid = client.session.as_ref().map(|up| up.session.clientid());
-                let seqid = call.own.owner.map(|owner| owner.seqid);
-                let (seqid, clientid) = (seqid.unwrap_or_default(), clientid.unwrap_or_default());
-                (seqid, clientid, share::BOTH)
-            }
-        };
+        let claim = OpenClaim4::Fh;
+        let open = open_args(owner.as_bytes(), openhow, claim);
+        if self.own.has_sessions() {
+            return open;
+        }
+        let client = &self.own.clients[call.conn as usize];
+        let session = client.session.as_ref().map(|up| &up.session);
         OpenArgs {
-            seqid,
-            share_access,
-            share_deny: 0,
+            seqid: call.own.owner.map_or(0, |owner| owner.seqid),
+            share_access: share::BOTH,
             owner: StateOwner4 {
-                clientid,
+                clientid: session.map_or(0, |session| session.clientid()),
                 owner: owner.as_bytes(),
             },
-            openhow,
-            claim: OpenClaim4::Fh,
+            ..open
         }
     }
 
@@ -510,8 +520,24 @@ impl Core<Sessions> {
     }
 }
 
-const fn putfh(object: FileHandle4<'_>) -> PutfhArgs<'_> {
+pub(super) const fn putfh(object: FileHandle4<'_>) -> PutfhArgs<'_> {
     PutfhArgs { object }
+}
+
+/// OPEN in a session, which needs no client ID and no sequence number.
+pub(super) const fn open_args<'a>(
+    owner: &'a [u8],
+    openhow: Openflag4<'a>,
+    claim: OpenClaim4<'a>,
+) -> OpenArgs<'a> {
+    OpenArgs {
+        seqid: 0,
+        share_access: share::BOTH | share::WANT_NO_DELEG,
+        share_deny: 0,
+        owner: StateOwner4 { clientid: 0, owner },
+        openhow,
+        claim,
+    }
 }
 
 fn mode_attribute(mode: u32) -> Attributes<'static> {

@@ -11,7 +11,7 @@ const PREFIX: &[u8; 9] = b"filermark";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     /// Number among the owners of a proc.
-    number: u32,
+    pub(super) number: u32,
     /// The number of its next operation. A call that is sent again has the same one: the server answers as
     /// before.
     pub(super) seqid: u32,
@@ -67,7 +67,7 @@ impl ProcOwners {
     }
 }
 
-/// The name of a proc's owner of opens; in version 4.0 with the number of the owner.
+/// The name of an owner of opens or locks: of a proc, with a number where a proc has several.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnerName {
     bytes: [u8; PREFIX.len() + 8],
@@ -75,12 +75,11 @@ pub(super) struct OwnerName {
 }
 
 impl OwnerName {
-    pub(super) fn new(proc: u32, owner: Option<Owner>) -> Self {
+    pub(super) fn new(proc: u32, number: Option<u32>) -> Self {
         let mut bytes = [0; PREFIX.len() + 8];
         let (prefix, numbers) = bytes.split_at_mut(PREFIX.len());
         prefix.copy_from_slice(PREFIX);
         numbers[..4].copy_from_slice(&proc.to_be_bytes());
-        let number = owner.map(|owner| owner.number);
         numbers[4..].copy_from_slice(&number.unwrap_or_default().to_be_bytes());
         let len = match number {
             Some(_) => bytes.len(),
@@ -122,7 +121,10 @@ mod tests {
     fn owners_are_used_again_and_all_have_names_of_their_own() {
         let mut owners = ProcOwners::default();
         let (a, b) = (owners.take(), owners.take());
-        let name = |proc, owner| OwnerName::new(proc, owner).as_bytes().to_vec();
+        let name = |proc, owner: Option<Owner>| {
+            let number = owner.map(|owner| owner.number);
+            OwnerName::new(proc, number).as_bytes().to_vec()
+        };
         assert_ne!(name(1, Some(a)), name(1, Some(b)));
         assert_ne!(name(1, Some(a)), name(2, Some(a)));
         assert_eq!(name(3, None), b"filermark\0\0\0\x03");

@@ -5,6 +5,7 @@ use super::compounds::StateCall;
 use super::names::ProcNames;
 use super::opens::ProcOpens;
 use super::owners::{Owner, ProcOwners};
+use super::work::WorkState;
 use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
 use filermark_onc::nfs4::{Fh4, Stateid4};
@@ -25,6 +26,10 @@ pub(crate) struct SessionCall {
     pub(super) stateid: Stateid4,
     /// Version 4.0: the owner of its OPEN, until the file is open.
     pub(super) owner: Option<Owner>,
+    /// The second file whose open it uses, and its state.
+    pub(super) second: Option<(u32, Stateid4)>,
+    /// READ: by READ_PLUS.
+    pub(super) is_plus: bool,
     /// The server may have executed it in an earlier session; in version 4.0 on an earlier connection.
     pub(super) is_repeated: bool,
     /// How often its file was opened again because the server had lost the state.
@@ -76,6 +81,8 @@ pub(crate) struct Sessions {
     pub(super) closing_free: Vec<u32>,
     /// Counts uses of opens.
     pub(super) uses: u64,
+    /// By operation: what those keep that version 3 does not have.
+    pub(super) works: Vec<WorkState>,
 }
 
 impl Sessions {
@@ -100,6 +107,7 @@ impl Sessions {
             closing: Vec::new(),
             closing_free: Vec::new(),
             uses: 0,
+            works: Vec::new(),
         }
     }
 

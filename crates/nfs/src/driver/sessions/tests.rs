@@ -8,6 +8,7 @@ mod state;
 #[cfg(target_os = "linux")]
 mod tls;
 mod version40;
+mod work;
 
 use super::Sessions;
 use crate::driver::NfsDriver;
