@@ -140,7 +140,7 @@ pub enum Command {
     Watch(WatchArgs),
     /// Measure mounted file systems with netmist's flags and token file
     Netmist(NetmistArgs),
-    /// Serve an in-memory file system over NFSv2, NFSv3, NFSv4.1 and NFSv4.2
+    /// Serve an in-memory file system over NFSv2, NFSv3 and NFSv4.0 to NFSv4.2
     Serve(ServeArgs),
     /// Serve the time of day to runs in virtual machines
     Clock(ClockArgs),

@@ -1,4 +1,4 @@
-//! The embedded NFS server, versions 2, 3, 4.1 and 4.2: an in-memory file system behind the shared codecs.
+//! The embedded NFS server, versions 2, 3 and 4.0 to 4.2: an in-memory file system behind the shared codecs.
 //!
 //! It is the server of the demo, and in tests the peer whose replies are known: it counts the
 //! requests exactly, and injects delays, errors, lost replies and lost connections in known

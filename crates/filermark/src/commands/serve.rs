@@ -58,7 +58,7 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
 fn also(udp: bool, version4: bool) -> String {
     let version4 = match version4 {
         true => {
-            "NFSv4.1 and NFSv4.2 are served too (run: NFS_VERSION=4.1; mount: vers=4.2,port=PORT)"
+            "NFSv4.0, NFSv4.1 and NFSv4.2 are served too (run: NFS_VERSION=4.1; mount: vers=4.2,port=PORT)"
         }
         false => "no NFSv4, by --null",
     };

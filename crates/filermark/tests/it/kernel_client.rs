@@ -262,6 +262,48 @@ fn version_2_works_with_the_kernel_s_client() {
     }
 }
 
+/// Files and locks over version 4.0, without sessions.
+#[test]
+fn version_40_works_with_the_kernel_s_client() {
+    let _turn = beside_others();
+    let Some(mut mounted) = mounted_as(NfsVersion::V4, &[], "") else {
+        return;
+    };
+    let capture = Capture::start(&mounted.sandbox, mounted.client.interface(), &[2049]);
+    let capture = capture.expect("tshark is installed");
+    let script = [
+        FILES,
+        r#"
+        grep -q ' /mnt nfs4 .*vers=4\.0,' /proc/mounts
+        mkdir many && (cd many && seq 2000 | xargs touch) && forget
+        test "$(ls many | sort -n | sha256sum)" = "$(seq 2000 | sha256sum)"
+        echo more >>hardlink && flock hardlink true && flock -s hardlink true
+        exec 3>open && rm open && echo silly >&3 && exec 3>&-
+        df . >/dev/null && forget
+        rm -rf -- * && test -z "$(ls -A)"
+        "#,
+    ];
+    mounted.run(&script.concat());
+    let pcap = capture.stop().expect("the capture ends");
+    assert_eq!(pcap.malformed().expect("tshark"), 0);
+    let counts = mounted.end();
+    for operation in [
+        "SETCLIENTID",
+        "SETCLIENTID_CONFIRM",
+        "OPEN",
+        "CLOSE",
+        "LOCK",
+        "LOCKU",
+        "RELEASE_LOCKOWNER",
+        "READ",
+        "WRITE",
+    ] {
+        let count = counts[format!("v4 {operation}")].as_u64();
+        assert!(count > Some(0), "{operation}: {counts}");
+    }
+    assert_eq!(counts["v4 SEQUENCE"].as_u64().unwrap_or_default(), 0);
+}
+
 /// Files, locks and, with version 4.2, ranges, over sessions.
 #[test]
 fn versions_41_and_42_work_with_the_kernel_s_client() {

@@ -1,10 +1,12 @@
 //! Sweeps over NFSv4.0: figures against the server's own, well-formed messages, and that nothing stays open.
 
-use crate::load_guard::alone;
+use crate::load_guard::{alone, beside_others};
 use crate::real::{self, assert_empty};
+use crate::second_client::{self, serve};
 use crate::sweep::{Ended, Sweep};
 use crate::wire::between_pauses;
 use filermark_onc::nfs4::Operation;
+use filermark_server::{Operation4, ServerOptions as Embedded};
 use filermark_testbed::{
     Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, ServerOptions, available,
 };
@@ -185,4 +187,60 @@ fn alone_ganesha_vfs_is_measured_over_version_40() {
     let export = ganesha.export();
     assert_counted(&real::assert_measured(&sweep(&sandbox, export), &NEVER));
     assert_empty(&sandbox, export);
+}
+
+/// The embedded server keeps the replies of owners of opens: a lost reply costs no file and no error.
+#[test]
+fn the_embedded_server_is_measured_over_version_40_also_when_replies_are_lost() {
+    let _turn = beside_others();
+    for drop in [None, Some("conn@60"), Some("reply@1%")] {
+        let server = serve(Embedded {
+            drop: drop.map_or_else(Default::default, |drop| drop.parse().expect("a fault")),
+            ..Embedded::default()
+        });
+        let ended = Sweep::on(&server)
+            .unset("MOUNT_PORT")
+            .set("NFS_VERSION", "4.0")
+            .set("LOAD", 400)
+            .set("RUNTIME", 2)
+            .set("CONNECTIONS", 2)
+            .set("RPC_TIMEOUT_MS", 150)
+            .set("RPC_RETRIES", 1000)
+            .set("VERIFY", "on")
+            .succeed();
+        let stats = ended.point(1).stats.expect("figures");
+        assert_eq!(stats.error_count(), 0, "{drop:?}: {:?}", stats.errors);
+        for never in [
+            "lost_clients",
+            "lost_opens",
+            "refused_closes",
+            "verify_errors",
+        ] {
+            assert_eq!(ended.counter(never), 0, "{drop:?}: {never}");
+        }
+        assert_eq!(ended.counter("reconnects") > 0, drop.is_some(), "{drop:?}");
+        let served = server.stats();
+        assert!(served.of4(Operation4::SetclientidConfirm) > 0);
+        assert!(served.of4(Operation4::Close) > 0);
+        assert_eq!(served.of4(Operation4::Sequence), 0);
+        second_client::assert_empty(&server);
+    }
+}
+
+/// `validate` says so in a sentence.
+#[test]
+fn checks_of_version_40_do_not_exist_yet() {
+    let _turn = beside_others();
+    let server = serve(Embedded::default());
+    let ended = Sweep::on(&server)
+        .unset("MOUNT_PORT")
+        .set("NFS_VERSION", "4.0")
+        .command("validate")
+        .run();
+    assert!(!ended.is_complete());
+    assert!(
+        ended.stderr.contains("no checks of NFSv4.0 yet"),
+        "{}",
+        ended.stderr
+    );
 }

@@ -54,7 +54,6 @@ const SUPPORTED: Bitmap4 = Bitmap4::of(&[
     Attribute::TimeModify,
     Attribute::TimeModifySet,
     Attribute::MountedOnFileid,
-    Attribute::SuppattrExclcreat,
 ]);
 
 /// Those that need the figures of the file system.
@@ -80,8 +79,10 @@ pub(super) const SETTABLE: Bitmap4 = Bitmap4::of(&[
 /// The supported attributes of a minor version.
 pub(super) const fn supported(minor: u32) -> Bitmap4 {
     match minor {
-        0 | 1 => SUPPORTED,
+        0 => SUPPORTED,
+        1 => SUPPORTED.with(Attribute::SuppattrExclcreat),
         _ => SUPPORTED
+            .with(Attribute::SuppattrExclcreat)
             .with(Attribute::CloneBlksize)
             .with(Attribute::ChangeAttrType)
             .with(Attribute::ModeUmask)

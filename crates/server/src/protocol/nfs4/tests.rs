@@ -4,6 +4,7 @@ mod cache;
 mod files;
 mod hostile;
 mod limits;
+mod version40;
 
 use super::super::context::{Peer, ReplyAction, Service, Shared};
 use crate::memfs::FileId;

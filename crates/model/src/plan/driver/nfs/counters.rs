@@ -69,12 +69,12 @@ counters! {
         .notes("listings restarted because the server's cookie was stale");
         JukeboxWaits = c(
             "jukebox_waits",
-            "Waits after NFS3ERR_JUKEBOX; NFSv4.1: after NFS4ERR_DELAY.",
+            "Waits after NFS3ERR_JUKEBOX; NFSv4: after NFS4ERR_DELAY.",
         )
-        .notes("times the server asked to try later (NFS3ERR_JUKEBOX, NFSv4.1: NFS4ERR_DELAY)");
+        .notes("times the server asked to try later (NFS3ERR_JUKEBOX, NFSv4: NFS4ERR_DELAY)");
         GraceWaits = c(
             "grace_waits",
-            "NFSv4.1: waits for the end of the server's grace period (NFS4ERR_GRACE).",
+            "NFSv4: waits for the end of the server's grace period (NFS4ERR_GRACE).",
         )
         .warns("waits for the end of the server's grace period: it has restarted");
         SlotWaits = c(
@@ -96,17 +96,17 @@ counters! {
         .warns("sessions were lost and created again");
         LostClients = c(
             "lost_clients",
-            "NFSv4.1: client IDs that the server had lost with all opens, after a restart or an expired lease.",
+            "NFSv4: client IDs that the server had lost with all opens, after a restart or an expired lease.",
         )
         .warns("client IDs were lost by the server with all opens: it has restarted, or the lease had expired");
         LostOpens = c(
             "lost_opens",
-            "NFSv4.1: open files whose state the server had lost; they were opened again when they were needed.",
+            "NFSv4: open files whose state the server had lost; they were opened again when they were needed.",
         )
         .warns("open files were lost by the server, and opened again when they were needed");
         RefusedCloses = c(
             "refused_closes",
-            "NFSv4.1: CLOSEs that the server refused, of files that were not open any more.",
+            "NFSv4: CLOSEs that the server refused, of files that were not open any more.",
         );
         UncachedReplies = c(
             "uncached_replies",
@@ -114,7 +114,7 @@ counters! {
         );
         LeaseRenewals = c(
             "lease_renewals",
-            "NFSv4.1: SEQUENCEs sent alone, because a connection was idle for a third of the lease.",
+            "NFSv4: SEQUENCEs (4.0: RENEWs) sent alone, because a connection was idle for a third of the lease.",
         );
         StatusFlags = c(
             "status_flags",
