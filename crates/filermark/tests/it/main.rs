@@ -65,6 +65,7 @@ mod netem;
 mod netmist;
 mod netmist_hosts;
 mod nfs41;
+mod nfs42_offload;
 mod nfs4_embedded;
 mod null_server;
 mod older;
