@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run -p filermark-nfs --example validate -- HOST PATH [nfs=PORT] [mount=PORT]
-//!     [portmap=PORT] [uid=UID] [gid=GID] [resvport] [level1] [v2] [v41]
+//!     [portmap=PORT] [uid=UID] [gid=GID] [resvport] [level1] [v2] [v41] [v42]
 //! ```
 
 use filermark_engine::driver::{Claim, StopFlag};
@@ -35,6 +35,7 @@ fn main() -> ExitCode {
             "level1" => level = Level::First,
             "v2" => plan.version = NfsVersion::V2,
             "v41" => plan.version = NfsVersion::V41,
+            "v42" => plan.version = NfsVersion::V42,
             _ => {
                 eprintln!("{word}: unknown");
                 return ExitCode::from(2);

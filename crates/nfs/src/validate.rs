@@ -1,8 +1,8 @@
-//! Checks whether a server implements NFS version 2, 3 or 4.1 correctly. Checks are small and independent.
+//! Checks whether a server implements NFS version 2, 3, 4.1 or 4.2 correctly. Checks are small and independent.
 //!
 //! A check makes what it needs in a directory of its own below the claimed run
 //! directory, which is removed afterwards whatever the result. It fails only where
-//! RFC 1094, RFC 1813 or RFC 8881 (or RFC 5531 below them) demands something else; where the RFC
+//! RFC 1094, RFC 1813, RFC 8881 or RFC 7862 (or RFC 5531 below them) demands something else; where the RFC
 //! leaves the choice, or a server refuses what has to be refused in another way than the
 //! RFC names, that is a note. Nothing here is measured.
 
@@ -58,7 +58,8 @@ pub fn checks(version: NfsVersion) -> Vec<CheckFacts> {
         NfsVersion::V2 => facts(version2::TABLES),
         NfsVersion::V3 => facts(version3::TABLES),
         NfsVersion::V41 => facts(version41::TABLES),
-        NfsVersion::V40 | NfsVersion::V42 => Vec::new(),
+        NfsVersion::V40 => Vec::new(),
+        NfsVersion::V42 => facts(&version41::tables42()),
     }
 }
 
@@ -81,12 +82,13 @@ pub fn validate(
         NfsVersion::V2 => version2::V2::NAME,
         NfsVersion::V3 => version3::V3::NAME,
         NfsVersion::V41 => version41::V41::NAME,
-        NfsVersion::V40 | NfsVersion::V42 => {
+        NfsVersion::V42 => "NFSv4.2",
+        NfsVersion::V40 => {
             return Err(DriverError {
                 place: mount.to_string(),
                 step: "validate the protocol".to_owned(),
                 reason: format!("there are no checks of NFSv{} yet", plan.version.name()),
-                advice: "set NFS_VERSION=4.1, 3 or 2 to check that version".to_owned(),
+                advice: "set NFS_VERSION=4.1, 4.2, 3 or 2 to check that version".to_owned(),
             });
         }
     };
@@ -99,9 +101,13 @@ pub fn validate(
     match plan.version {
         NfsVersion::V2 => run(&mut course, version2::TABLES, plan, target, run_dir),
         NfsVersion::V3 => run(&mut course, version3::TABLES, plan, target, run_dir),
-        // The others were refused above.
-        NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => {
+        // Version 4.0 was refused above.
+        NfsVersion::V40 | NfsVersion::V41 => {
             run(&mut course, version41::TABLES, plan, target, run_dir);
+        }
+        NfsVersion::V42 => {
+            let tables = version41::tables42();
+            run(&mut course, &tables, plan, target, run_dir);
         }
     }
     let released = release_in(&mut export, claim, ReleaseScope::All, &SystemWatch);

@@ -66,6 +66,7 @@ mod netmist;
 mod netmist_hosts;
 mod nfs40;
 mod nfs41;
+mod nfs42_offload;
 mod nfs4_embedded;
 mod null_server;
 mod older;

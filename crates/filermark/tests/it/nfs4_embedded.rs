@@ -90,6 +90,30 @@ fn the_checks_of_version_41_pass() {
     assert_empty(&server);
 }
 
+#[test]
+fn the_checks_of_version_42_pass() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let ended = sweep(&server, "4.2")
+        .command("validate")
+        .arg("--json")
+        .run();
+    let json = ended.json();
+    assert_eq!(json["mounts"][0]["protocol"], "NFSv4.2");
+    let checks = json["mounts"][0]["checks"].as_array().expect("checks");
+    let failed: Vec<&Value> = checks
+        .iter()
+        .filter(|check| check["verdict"] == "fail")
+        .collect();
+    assert!(failed.is_empty(), "{failed:?}");
+    assert!(ended.is_complete(), "{}", ended.stderr);
+    let version = filermark_model::plan::NfsVersion::V42;
+    assert_eq!(checks.len(), validate::checks(version).len());
+    let skipped = checks.iter().filter(|check| check["verdict"] == "skipped");
+    assert!(skipped.count() <= 1, "access control lists alone");
+    assert_empty(&server);
+}
+
 /// Every CREATE of the load fails with NFS4ERR_EXIST if it is executed twice, so a run without errors
 /// shows that each was executed once.
 #[test]

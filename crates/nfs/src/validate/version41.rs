@@ -1,4 +1,4 @@
-//! The checks of NFSv4.1, by what they are about. Each is a function of a bench and does not depend
+//! The checks of NFSv4.1 and NFSv4.2, by what they are about. Each is a function of a bench and does not depend
 //! on another one. Every check has a client of its own, whose state ends with the check.
 
 mod attributes;
@@ -8,6 +8,7 @@ mod exchange;
 mod io;
 mod lock;
 mod locking;
+mod minor2;
 mod names;
 mod objects;
 mod open;
@@ -44,3 +45,8 @@ pub(super) const TABLES: &[&[Check]] = &[
     security::CHECKS,
     recovery::CHECKS,
 ];
+
+/// Those of version 4.2: the same with minor version 2, and those of what only it has.
+pub(super) fn tables42() -> Vec<&'static [Check]> {
+    [TABLES, minor2::TABLES].concat()
+}

@@ -11,6 +11,7 @@ fn the_checks_are_those_of_the_list() {
         ("NFSv2", NfsVersion::V2, 127),
         ("NFSv3", NfsVersion::V3, 132),
         ("NFSv4.1", NfsVersion::V41, 210),
+        ("NFSv4.2", NfsVersion::V42, 249),
     ];
     let mut all = Vec::new();
     for (name, version, count) in versions {

@@ -418,3 +418,48 @@ fn the_kernel_server_is_validated() {
         .expect("a shell");
     assert_eq!((clients.status, clients.output.trim()), (0, ""));
 }
+
+/// What these servers do with minor version 2 that RFC 7862 does not allow, in addition to the failures of version
+/// 4.1.
+const GANESHA_FAILS_42: &[&str] = &[
+    // READ_PLUS returns no data (section 15.10.3).
+    "read_plus.back",
+    "read_plus.hole",
+    "read_plus.eof",
+    "read_plus.past_end",
+];
+const KERNEL_FAILS_42: &[&str] = &[
+    // The data behind a hole is zeros (section 15.10.3).
+    "read_plus.hole",
+    // COPY of a range that ends behind the source copies a part (section 15.2.3).
+    "copy.past_end",
+];
+
+/// The plan with NFS_VERSION=4.2.
+fn with_minor2((plan, mount): (NfsPlan, MountPoint)) -> (NfsPlan, MountPoint) {
+    let version = NfsVersion::V42;
+    (NfsPlan { version, ..plan }, mount)
+}
+
+#[test]
+fn ganesha_is_validated_over_version_42() {
+    let Some(ganesha) = ganesha() else {
+        return;
+    };
+    let (plan, mount) = with_minor2(plan_for(&ganesha));
+    let failed = failed_checks(ganesha.sandbox(), &plan, &mount);
+    assert_eq!(failed, [&GANESHA_FAILS[..], GANESHA_FAILS_42].concat());
+}
+
+#[test]
+fn the_kernel_server_is_validated_over_version_42() {
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(server) = available(KernelServer::start_in(&sandbox, SERVER)) else {
+        return;
+    };
+    let (plan, mount) = with_minor2(plan_of(server.export()));
+    let failed = failed_checks(&sandbox, &plan, &mount);
+    assert_eq!(failed, [&KERNEL_FAILS[..], KERNEL_FAILS_42].concat());
+}

@@ -12,6 +12,11 @@ pub(super) const OWNER: &[u8] = b"owner";
 /// Another owner of the same client.
 pub(super) const OTHER: &[u8] = b"another owner";
 
+/// The minor version of a plan.
+pub(super) fn minor_of(plan: &NfsPlan) -> MinorVersion {
+    plan.version.minor_version().unwrap_or_default()
+}
+
 /// A client with a client ID and a session of its own.
 #[derive(Debug)]
 pub(in crate::validate) struct Client {
@@ -118,7 +123,13 @@ pub(super) fn of_mode(mode: u32) -> Attributes<'static> {
 const fn is_kept(operation: Operation) -> bool {
     !matches!(
         operation,
-        Operation::Read | Operation::Readdir | Operation::Readlink | Operation::Getattr
+        Operation::Read
+            | Operation::ReadPlus
+            | Operation::Readdir
+            | Operation::Readlink
+            | Operation::Getattr
+            | Operation::Getxattr
+            | Operation::Listxattrs
     )
 }
 
@@ -127,7 +138,7 @@ impl Client {
     pub(super) fn new(target: &Target, plan: &NfsPlan) -> Self {
         let (address, options) = (target.nfs_address, target.nfs_options(plan));
         Self {
-            nfs: Nfs4Client::new(MinorVersion::V1, address, credential(plan), options),
+            nfs: Nfs4Client::new(minor_of(plan), address, credential(plan), options),
             held: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::client::putfh;
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{MINOR_VERSION, send, written};
+use super::raw::{send, written};
 use crate::validate::shared::rpc::{new_connection, null, proc_unavail, prog_unavail};
 use crate::validate::wire::{own_connection, refused_version};
 use filermark_driver_kit::checks;
@@ -55,7 +55,7 @@ fn tag(b: &mut Bench<'_>) -> Outcome {
     const TAG: &[u8] = b"filermark validate";
     let raw = b.raw()?;
     let mut args = Vec::new();
-    let mut compound = CompoundWriter::begin(&mut args, TAG, MINOR_VERSION);
+    let mut compound = CompoundWriter::begin(&mut args, TAG, b.minor());
     compound.op(&raw.sequence(false)).op(&PutrootfhArgs {});
     compound.finish();
     let answer = { raw }.call_written("a COMPOUND with a tag", &args)?;

@@ -2,9 +2,7 @@
 
 use super::client::Opening;
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{
-    MINOR_VERSION, UNKNOWN, create_session_args, exchange_id_args, send, session_of, written,
-};
+use super::raw::{UNKNOWN, create_session_args, exchange_id_args, send, session_of, written};
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
 use crate::version4::ClientIdentity;
@@ -34,7 +32,7 @@ fn exchange<T>(
     take: impl Fn(&ExchangeIdOk<'_>) -> T,
 ) -> Result<Result<T, Nfsstat4>, Stop> {
     let what = "EXCHANGE_ID";
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&exchange_id_args(owner, flags));
     });
     let answer = send(&mut own_connection(b.plan, b.target), what, &args)?;
@@ -54,7 +52,7 @@ fn exchanged<T>(
 
 /// DESTROY_CLIENTID of a client ID without sessions. What is refused there ends with the lease.
 pub(super) fn give_up(b: &Bench<'_>, clientid: Clientid4) -> Outcome {
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&DestroyClientidArgs { clientid });
     });
     send(
@@ -92,7 +90,7 @@ fn same_client(b: &mut Bench<'_>) -> Outcome {
     let identity = b.new_identity();
     let owner = identity.client_owner();
     let (clientid, sequence) = exchanged(b, owner, |ok| (ok.clientid, ok.sequenceid))?;
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&create_session_args(clientid, sequence));
     });
     let mut rpc = own_connection(b.plan, b.target);
@@ -105,7 +103,7 @@ fn same_client(b: &mut Bench<'_>) -> Outcome {
         }
     };
     let again = exchanged(b, owner, |ok| (ok.clientid, ok.flags));
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&DestroySessionArgs { sessionid });
     });
     send(&mut rpc, "DESTROY_SESSION", &args)?;
@@ -147,7 +145,7 @@ fn exchange_refused(
 fn only_op(b: &mut Bench<'_>) -> Outcome {
     let identity = b.new_identity();
     let what = "EXCHANGE_ID, PUTROOTFH";
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&exchange_id_args(identity.client_owner(), 0));
         compound.op(&PutrootfhArgs {});
     });
@@ -167,7 +165,7 @@ fn update(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn destroy_client(b: &Bench<'_>, what: &str, clientid: Clientid4, wanted: Nfsstat4) -> Outcome {
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&DestroyClientidArgs { clientid });
     });
     let answer = send(&mut own_connection(b.plan, b.target), what, &args)?;
@@ -190,7 +188,7 @@ fn busy_with_state(b: &mut Bench<'_>) -> Outcome {
     let up = other.nfs.session();
     let up = up.map_err(|error| no_answer("a session", &error))?;
     let (clientid, sessionid) = (up.session.clientid(), up.session.sessionid());
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&DestroySessionArgs { sessionid });
     });
     let destroyed = send(other.nfs.rpc(), "DESTROY_SESSION", &args)?;

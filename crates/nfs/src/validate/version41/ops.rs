@@ -87,7 +87,12 @@ impl Version for V41 {
         match subject {
             Subject::Null => "RFC 8881 section 16.1".to_owned(),
             Subject::Compound => "RFC 8881 section 16.2".to_owned(),
-            Subject::Op(operation) => format!("RFC 8881 section 18.{}", section_number(operation)),
+            Subject::Op(operation) => match operation.to_u32() {
+                // The operations of minor version 2, and those on extended attributes.
+                number @ 59..=71 => format!("RFC 7862 section 15.{}", number - 58),
+                number @ 72..=75 => format!("RFC 8276 section 8.4.{}", number - 71),
+                _ => format!("RFC 8881 section 18.{}", section_number(operation)),
+            },
         }
     }
 }

@@ -1,19 +1,15 @@
 //! Calls that are written operation by operation, without the rules that a client follows: a
 //! SEQUENCE that is wrong, missing or sent twice.
 
-use super::client::{Client, putfh};
+use super::client::{Client, minor_of, putfh};
 use super::ops::Bench;
 use crate::client::{NFS_V4, RpcClient, wait_limit};
 use crate::validate::text::no_answer;
 use crate::version4::{ChannelLimits, ClientIdentity, RetryWaits};
 use filermark_driver_kit::checks::{Outcome, Stop};
 use filermark_engine::interrupt_guard;
-use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Decoder;
-
-/// The minor version of the calls that a check writes itself.
-pub(super) const MINOR_VERSION: u32 = MinorVersion::V1.number();
 
 /// A client ID that no server has given.
 pub(super) const UNKNOWN: Clientid4 = 0x00f1_1e3a_0000_0bad;
@@ -129,6 +125,7 @@ fn ends_with_its_status(what: &str, row: CompoundRes<'_, Operation>) -> Outcome 
 
 /// A session whose first slot is used by hand.
 pub(super) struct Raw {
+    minor: u32,
     client: Client,
     pub(super) sessionid: Sessionid4,
     pub(super) clientid: Clientid4,
@@ -162,7 +159,7 @@ impl Raw {
         what: &str,
         write: impl FnOnce(&mut Writer<'_>),
     ) -> Result<Answer, Stop> {
-        self.send_bytes(what, &written(MINOR_VERSION, write))
+        self.send_bytes(what, &written(self.minor, write))
     }
 
     /// Sends the bytes of a COMPOUND.
@@ -205,7 +202,7 @@ impl Raw {
         cachethis: bool,
         write: impl FnOnce(&mut Writer<'_>),
     ) -> Vec<u8> {
-        written(MINOR_VERSION, |compound| {
+        written(self.minor, |compound| {
             compound.op(&self.sequence(cachethis));
             write(compound);
         })
@@ -310,6 +307,11 @@ pub(super) fn exchange_id_args(owner: ClientOwner4<'_>, flags: u32) -> ExchangeI
 }
 
 impl Bench<'_> {
+    /// The minor version that is checked.
+    pub(super) fn minor(&self) -> u32 {
+        minor_of(self.plan).number()
+    }
+
     /// A session of another client, whose first slot is used by hand.
     pub(super) fn raw(&self) -> Result<Raw, Stop> {
         let mut client = self.another();
@@ -319,6 +321,7 @@ impl Bench<'_> {
             .map_err(|error| no_answer("a session", &error))?;
         let session = &up.session;
         Ok(Raw {
+            minor: self.minor(),
             sessionid: session.sessionid(),
             clientid: session.clientid(),
             fore: *session.fore(),

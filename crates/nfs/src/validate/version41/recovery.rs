@@ -3,9 +3,7 @@
 use super::client::Opening;
 use super::exchange::give_up;
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{
-    Answer, MINOR_VERSION, create_session_args, exchange_id_args, send, session_of, written,
-};
+use super::raw::{Answer, create_session_args, exchange_id_args, send, session_of, written};
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;
@@ -23,7 +21,7 @@ checks! { CHECKS: Check =>
 /// EXCHANGE_ID of the client's name with another verifier: the new client ID and its sequence number.
 fn restarted(b: &Bench<'_>, ownerid: &[u8]) -> Result<(Clientid4, u32), Stop> {
     let what = "EXCHANGE_ID with another verifier";
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         let owner = ClientOwner4 {
             verifier: *b"restart!",
             ownerid,
@@ -64,7 +62,7 @@ fn restart(b: &mut Bench<'_>) -> Result<(Answer, Result<(), Nfsstat4>), Stop> {
     let next = up.session.sequence(0, false);
     let (clientid, sequence) = restarted(b, &first.ownerid())?;
     let mut rpc = own_connection(b.plan, b.target);
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&create_session_args(clientid, sequence));
     });
     let created = send(&mut rpc, "CREATE_SESSION", &args)?;
@@ -75,14 +73,14 @@ fn restart(b: &mut Bench<'_>) -> Result<(Answer, Result<(), Nfsstat4>), Stop> {
             return Err(stop);
         }
     };
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&next);
     });
     let of_old = send(first.nfs.rpc(), "SEQUENCE of the old session", &args);
     let other = Opening::of(b"file", share::BOTH);
     let opened = b.either("OPEN", |client| client.open(&dir, &other));
     // The second client is ended, whatever it showed.
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&DestroySessionArgs { sessionid });
     });
     let destroyed = send(&mut rpc, "DESTROY_SESSION", &args).map(drop);

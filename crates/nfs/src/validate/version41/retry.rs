@@ -2,7 +2,7 @@
 
 use super::client::{Opening, of_mode, putfh};
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{Answer, MINOR_VERSION, Raw, Writer, send, written};
+use super::raw::{Answer, Raw, Writer, send, written};
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -160,7 +160,7 @@ fn new_connection(b: &mut Bench<'_>) -> Outcome {
     first.must_be("REMOVE", &[Nfsstat4::Ok])?;
     let mut other = own_connection(b.plan, b.target);
     let sessid = raw.sessionid;
-    let bind = written(MINOR_VERSION, |compound| {
+    let bind = written(b.minor(), |compound| {
         compound.op(&BindConnToSessionArgs {
             sessid,
             dir: channel_dir::FORE,

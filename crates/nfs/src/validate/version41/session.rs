@@ -2,7 +2,7 @@
 
 use super::client::putfh;
 use super::ops::{Bench, Check, Outcome, Subject};
-use super::raw::{MINOR_VERSION, Raw, UNKNOWN, create_session_args, send, written};
+use super::raw::{Raw, UNKNOWN, create_session_args, send, written};
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -106,7 +106,7 @@ fn create_misordered(b: &mut Bench<'_>) -> Outcome {
 
 fn stale_clientid(b: &mut Bench<'_>) -> Outcome {
     let what = "CREATE_SESSION of an unknown client ID";
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&create_session_args(UNKNOWN, 1));
     });
     let answer = send(&mut own_connection(b.plan, b.target), what, &args)?;
@@ -239,7 +239,7 @@ fn bind(sessid: Sessionid4) -> BindConnToSessionArgs {
 
 fn bind_badsession(b: &mut Bench<'_>) -> Outcome {
     let what = "BIND_CONN_TO_SESSION of an unknown session";
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&bind(UNKNOWN_SESSION));
     });
     let answer = send(&mut own_connection(b.plan, b.target), what, &args)?;
@@ -249,7 +249,7 @@ fn bind_badsession(b: &mut Bench<'_>) -> Outcome {
 fn bound(b: &mut Bench<'_>) -> Outcome {
     let raw = b.raw()?;
     let mut second = own_connection(b.plan, b.target);
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&bind(raw.sessionid));
     });
     let answer = send(&mut second, "BIND_CONN_TO_SESSION", &args)?;
@@ -294,7 +294,7 @@ fn session_gone(b: &mut Bench<'_>) -> Outcome {
 
 fn session_unknown(b: &mut Bench<'_>) -> Outcome {
     let what = "DESTROY_SESSION of an unknown session";
-    let args = written(MINOR_VERSION, |compound| {
+    let args = written(b.minor(), |compound| {
         compound.op(&DestroySessionArgs {
             sessionid: UNKNOWN_SESSION,
         });

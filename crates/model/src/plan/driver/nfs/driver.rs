@@ -64,7 +64,8 @@ impl DriverSettings for NfsPlan {
             NfsVersion::V2 => (None, Some("NFSv2")),
             NfsVersion::V3 => (Some(self.commit), Some("NFSv3")),
             NfsVersion::V41 => (Some(self.commit), Some("NFSv4.1")),
-            NfsVersion::V40 | NfsVersion::V42 => (Some(self.commit), None),
+            NfsVersion::V40 => (Some(self.commit), None),
+            NfsVersion::V42 => (Some(self.commit), Some("NFSv4.2")),
         };
         let resend_after = match self.transport {
             Transport::Tcp => None,
