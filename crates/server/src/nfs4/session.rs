@@ -1,5 +1,6 @@
 //! One session: its limits, and slots with the reply cache (RFC 8881 section 2.10.6).
 
+use super::back::Back;
 use super::clients::Client;
 use filermark_onc::nfs4::{Nfsstat4, SequenceArgs, Sessionid4};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -75,15 +76,23 @@ pub(crate) struct Session {
     pub(crate) id: Sessionid4,
     pub(crate) client: Arc<Client>,
     pub(crate) limits: Limits,
+    /// The channel for callbacks; `None`: the client wants none, or the server does.
+    pub(crate) back: Option<Back>,
     slots: Box<[Mutex<Slot>]>,
 }
 
 impl Session {
-    pub(crate) fn new(id: Sessionid4, client: Arc<Client>, limits: Limits) -> Session {
+    pub(crate) fn new(
+        id: Sessionid4,
+        client: Arc<Client>,
+        limits: Limits,
+        back: Option<Back>,
+    ) -> Session {
         Session {
             id,
             client,
             limits,
+            back,
             slots: (0..limits.slots).map(|_| Mutex::default()).collect(),
         }
     }
@@ -134,7 +143,7 @@ mod tests {
             operations: 8,
             slots,
         };
-        Session::new([1; 16], Arc::new(Client::for_tests(1)), limits)
+        Session::new([1; 16], Arc::new(Client::for_tests(1)), limits, None)
     }
 
     fn args(slotid: u32, sequenceid: u32) -> SequenceArgs {

@@ -5,7 +5,7 @@ use super::super::context::Context;
 use super::handles::Place;
 use super::status;
 use crate::memfs::FsError;
-use crate::nfs4::{Begun, Client, Session};
+use crate::nfs4::{Back, Begun, Client, Session};
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::*;
 use filermark_onc::record::OpenRecord;
@@ -47,6 +47,7 @@ pub(super) struct Compound<'a> {
     pub(super) now_ns: u64,
     /// Of the SEQUENCE.
     pub(super) session: Option<Arc<Session>>,
+    pub(super) sequence: Option<SequenceArgs>,
     pub(super) current: Option<Place>,
     pub(super) saved: Option<Place>,
     pub(super) served: ServedCompound,
@@ -77,6 +78,7 @@ pub(super) fn serve(
         minor: args.minorversion,
         now_ns,
         session: None,
+        sequence: None,
         current: None,
         saved: None,
         served: ServedCompound::default(),
@@ -203,6 +205,7 @@ impl Compound<'_> {
         slot.start(args.sequenceid, call.digest);
         results.result::<SequenceArgs>(&Ok(sequenced(&session, args)));
         self.session = Some(session.clone());
+        self.sequence = Some(*args);
         self.response_bytes = session.limits.response_bytes as usize;
         if args.cachethis {
             let cached = session.limits.cached_bytes as usize;
@@ -282,6 +285,15 @@ impl Compound<'_> {
     }
 }
 
+/// What the client is to know of its session (RFC 8881 section 18.46.3).
+fn status_flags(session: &Session) -> u32 {
+    let revoked = match session.client.has_revoked() {
+        true => seq4_status::RECALLABLE_STATE_REVOKED,
+        false => 0,
+    };
+    revoked | session.back.as_ref().map_or(0, Back::status)
+}
+
 fn sequenced(session: &Session, args: &SequenceArgs) -> SequenceOk {
     SequenceOk {
         sessionid: args.sessionid,
@@ -289,7 +301,7 @@ fn sequenced(session: &Session, args: &SequenceArgs) -> SequenceOk {
         slotid: args.slotid,
         highest_slotid: session.highest_slotid(),
         target_highest_slotid: session.highest_slotid(),
-        status_flags: 0,
+        status_flags: status_flags(session),
     }
 }
 

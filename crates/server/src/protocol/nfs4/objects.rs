@@ -6,6 +6,7 @@ use super::compound::{Compound, Results};
 use super::handles::Object;
 use super::set_attributes;
 use crate::memfs::{FileKind, Rights};
+use crate::nfs4::FileUse;
 use filermark_onc::nfs4::access as bits;
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr;
@@ -16,6 +17,15 @@ const FLAVORS: [Secinfo4<'_>; 2] = [Secinfo4::Flavor(1), Secinfo4::Flavor(0)];
 const RIGHTS: u32 =
     bits::READ | bits::LOOKUP | bits::MODIFY | bits::EXTEND | bits::DELETE | bits::EXECUTE;
 
+/// What a client with a delegation for writing may have changed.
+const UNDELEGATED: Bitmap4 = Bitmap4::of(&[
+    Attribute::Change,
+    Attribute::Size,
+    Attribute::SpaceUsed,
+    Attribute::TimeModify,
+    Attribute::TimeMetadata,
+]);
+
 pub(super) fn flavors() -> SecinfoRes<'static> {
     Ok(SecinfoOk::new(&FLAVORS).unwrap_or_default())
 }
@@ -24,6 +34,7 @@ impl Compound<'_> {
     pub(super) fn getattr(&self, args: &GetattrArgs, results: &mut Results<'_>) -> Nfsstat4 {
         let want = args.attr_request;
         let found = self.current().and_then(|object| {
+            self.may_be_asked(object, want)?;
             let attr = self.attr(object)?;
             Ok((object, attr, self.source(want)?))
         });
@@ -34,6 +45,20 @@ impl Compound<'_> {
                 }))
             }),
             Err(status) => results.fail(Operation::Getattr, status),
+        }
+    }
+
+    /// Attributes that a client with a delegation for writing may have changed are asked for after its
+    /// return (RFC 8881 section 10.4.3).
+    ///
+    /// # Errors
+    /// DELAY.
+    fn may_be_asked(&self, object: Object, want: Bitmap4) -> Res<()> {
+        match object {
+            Object::File(id) if !want.without(UNDELEGATED).eq(&want) => {
+                self.undelegated([Some(id), None], FileUse::Read).map(drop)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -53,6 +78,7 @@ impl Compound<'_> {
             self.must_be_file(object)?;
             self.check_stateid(&args.stateid, id, share::WRITE)?;
         }
+        let _undelegated = self.undelegated([Some(id), None], FileUse::Change)?;
         let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
         Self::of_fs(fs.setattr(id, &set, None, &cred).result)
     }

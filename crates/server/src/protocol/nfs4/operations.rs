@@ -35,6 +35,7 @@ impl Compound<'_> {
             Open(args) OpenArgs<'_> => self.open(args);
             OpenDowngrade(args) OpenDowngradeArgs => self.open_downgrade(args);
             Close(args) CloseArgs => self.close(args);
+            Delegreturn(args) DelegreturnArgs => self.delegreturn(args);
             Locku(args) LockuArgs => self.locku(args);
             Write(args) WriteArgs<'_> => self.write(args);
             Commit(_) CommitArgs => self.commit();
@@ -76,8 +77,6 @@ impl Compound<'_> {
                 results.result::<TestStateidArgs<'_>>(&res)
             }
             Args::Sequence(_) => results.fail(Operation::Sequence, Nfsstat4::SequencePos),
-            // No delegation was granted.
-            Args::Delegreturn(_) => results.fail(Operation::Delegreturn, Nfsstat4::BadStateid),
             other => results.fail(other.operation(), Nfsstat4::Notsupp),
         }
     }
