@@ -11,7 +11,9 @@ use crate::params::{self, Param};
 use crate::plan::common::is_idle;
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Protocol;
-use filermark_model::plan::{Connections, DriverPlan, NfsPlan, NfsSecurity, NfsVersion, Transport};
+use filermark_model::plan::{
+    Connections, DelegationUse, DriverPlan, NfsPlan, NfsSecurity, NfsVersion, Transport,
+};
 use filermark_model::{Benchmark, Rule, Severity};
 
 /// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
@@ -121,6 +123,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         portmap_port: values.get(&params::PORTMAP_PORT),
         ip: network::ip(r, layout),
         tls: tls::settings(r, transport),
+        delegations: delegations(r, version),
         connections,
         rpc_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
         rpc_retries: values.get(&params::RPC_RETRIES),
@@ -128,6 +131,19 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         jukebox_delay_ms: values.get(&params::JUKEBOX_DELAY_MS),
         jukebox_retries: values.get(&params::JUKEBOX_RETRIES),
     }
+}
+
+/// DELEGATIONS. Versions 2 and 3 have none.
+fn delegations(r: &mut Reading<'_>, version: NfsVersion) -> DelegationUse {
+    let asked = r.values.get(&params::DELEGATIONS);
+    if !asked.is_refuse() && !version.has_sessions() {
+        r.refuse(
+            &params::DELEGATIONS,
+            format!("NFSv{} has no delegations", version.name()),
+            "set NFS_VERSION=4.1 or 4.2, or leave DELEGATIONS out",
+        );
+    }
+    asked
 }
 
 /// SECURITY, and the user and realm of Kerberos.

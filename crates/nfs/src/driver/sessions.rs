@@ -12,6 +12,7 @@
 //! | `results` | the results of the operations, as those of version 3 |
 //! | `opens` | the table of open files of a proc |
 //! | `opening` | when files are opened and closed, and what waits for that |
+//! | `delegations` | delegations: granted, used, recalled, returned, revoked |
 //! | `callbacks` | answers to calls of the server |
 //! | `ending` | CLOSE, DESTROY_SESSION and DESTROY_CLIENTID at the end |
 //!
@@ -23,6 +24,7 @@
 mod callbacks;
 mod client;
 mod compounds;
+mod delegations;
 mod encode;
 mod ending;
 mod opening;

@@ -16,6 +16,10 @@ pub(super) enum StateCall {
     Open(u32),
     /// Closes this one of the files that are being closed.
     Close(u32),
+    /// Returns the delegation of this one.
+    Return(u32),
+    /// Confirms that the server has revoked that delegation.
+    Free(u32),
     /// SEQUENCE alone: renews the lease.
     Renew,
     /// Ends the session.
@@ -29,6 +33,8 @@ impl StateCall {
         match self {
             Self::Open(_) => &[Sequence, Putfh, Open, Getattr],
             Self::Close(_) => &[Sequence, Putfh, Close],
+            Self::Return(_) => &[Sequence, Putfh, Delegreturn],
+            Self::Free(_) => &[Sequence, FreeStateid],
             Self::Renew => &[Sequence],
             Self::DestroySession => &[Operation::DestroySession],
             Self::DestroyClientid => &[Operation::DestroyClientid],
@@ -77,7 +83,10 @@ pub(super) fn needs_slot(call: &Call<SessionCall>) -> bool {
 /// its reply is short.
 pub(super) fn is_cached(call: &Call<SessionCall>) -> bool {
     match call.own.kind {
-        Some(kind) => matches!(kind, StateCall::Open(_) | StateCall::Close(_)),
+        Some(kind) => matches!(
+            kind,
+            StateCall::Open(_) | StateCall::Close(_) | StateCall::Return(_) | StateCall::Free(_)
+        ),
         None => matches!(
             call.procedure,
             Procedure::Setattr

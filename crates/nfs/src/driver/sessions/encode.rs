@@ -12,6 +12,7 @@ use crate::driver::ops::LogicalOp;
 use crate::driver::request::{fills, new_size};
 use crate::version4::begin_compound;
 use filermark_engine::driver::Action;
+use filermark_model::plan::DelegationUse;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Encoder;
@@ -215,10 +216,12 @@ impl Core<Sessions> {
         match kind {
             StateCall::Open(key) => {
                 let handle = self.handle_of(op.proc, key);
+                let file = self.own.opens[op.proc as usize].get(key);
+                let access = file.map_or(share::BOTH, |file| file.access);
                 let owner = owner_name(self.own.owners[op.proc as usize]);
                 compound
                     .op(&putfh(handle.handle()))
-                    .op(&open(&owner, Openflag4::NoCreate, OpenClaim4::Fh))
+                    .op(&self.open_args(access, &owner, Openflag4::NoCreate, OpenClaim4::Fh))
                     .op(&GETATTR);
             }
             StateCall::Close(place) => {
@@ -227,6 +230,21 @@ impl Core<Sessions> {
                         seqid: 0,
                         open_stateid: closing.stateid,
                     });
+                }
+            }
+            StateCall::Return(place) => {
+                if let Some(returned) = self.own.closing(place) {
+                    compound
+                        .op(&putfh(returned.handle.handle()))
+                        .op(&DelegreturnArgs {
+                            deleg_stateid: returned.stateid,
+                        });
+                }
+            }
+            StateCall::Free(place) => {
+                if let Some(revoked) = self.own.closing(place) {
+                    let stateid = revoked.stateid;
+                    compound.op(&FreeStateidArgs { stateid });
                 }
             }
             StateCall::Renew => {}
@@ -306,6 +324,28 @@ impl Core<Sessions> {
         }
     }
 
+    /// An OPEN for this access. Where delegations are kept, the server decides whether it grants one.
+    fn open_args<'a>(
+        &self,
+        access: u32,
+        owner: &'a [u8],
+        openhow: Openflag4<'a>,
+        claim: OpenClaim4<'a>,
+    ) -> OpenArgs<'a> {
+        let wanted = match self.own.delegations {
+            DelegationUse::Refuse => share::WANT_NO_DELEG,
+            DelegationUse::Keep => 0,
+        };
+        OpenArgs {
+            seqid: 0,
+            share_access: access | wanted,
+            share_deny: 0,
+            owner: StateOwner4 { clientid: 0, owner },
+            openhow,
+            claim,
+        }
+    }
+
     fn encode_fs(
         &self,
         op: &LogicalOp,
@@ -344,7 +384,8 @@ impl Core<Sessions> {
                 let rights = AccessArgs { access: ALL_RIGHTS };
                 compound
                     .op(&dir)
-                    .op(&open(
+                    .op(&self.open_args(
+                        share::BOTH,
                         &owner,
                         Openflag4::Create(how),
                         OpenClaim4::Null(name),
@@ -456,17 +497,6 @@ fn owner_name(proc: u32) -> [u8; 13] {
     let mut name = *b"filermark\0\0\0\0";
     name[9..].copy_from_slice(&proc.to_be_bytes());
     name
-}
-
-const fn open<'a>(owner: &'a [u8], openhow: Openflag4<'a>, claim: OpenClaim4<'a>) -> OpenArgs<'a> {
-    OpenArgs {
-        seqid: 0,
-        share_access: share::BOTH | share::WANT_NO_DELEG,
-        share_deny: 0,
-        owner: StateOwner4 { clientid: 0, owner },
-        openhow,
-        claim,
-    }
 }
 
 fn mode_attribute(mode: u32) -> Attributes<'static> {

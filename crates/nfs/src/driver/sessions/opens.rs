@@ -3,7 +3,7 @@
 
 use filermark_engine::driver::ObjectId;
 use filermark_engine::name::Name;
-use filermark_onc::nfs4::Stateid4;
+use filermark_onc::nfs4::{Stateid4, share};
 
 /// Most files that a proc keeps open.
 pub(super) const OPENS_MAX: usize = 64;
@@ -44,10 +44,33 @@ pub(super) enum OpenState {
     Closing,
 }
 
+/// A delegation that the client holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Delegation {
+    pub(super) stateid: Stateid4,
+    /// It is for writing, too.
+    pub(super) writes: bool,
+    /// The server has asked for it: it is returned when no call uses it.
+    pub(super) is_recalled: bool,
+    /// Calls under way with its stateid.
+    pub(super) users: u32,
+    /// The attributes `change` and `size` when it was granted.
+    pub(super) change: u64,
+    pub(super) size: u64,
+    /// Something was written since then.
+    pub(super) is_modified: bool,
+}
+
 /// A file in the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenFile {
     pub(super) state: OpenState,
+    /// What it is opened for: bits of `share`.
+    pub(super) access: u32,
+    /// The open that stays if the OPEN under way fails, which is to add an access.
+    pub(super) earlier: Option<Stateid4>,
+    /// The delegation, if there is one.
+    pub(super) delegation: Option<Delegation>,
     /// The OPEN or CLOSE under way was sent.
     pub(super) is_sent: bool,
     /// Calls under way that use it.
@@ -76,6 +99,48 @@ impl ProcOpens {
         self.files.get_mut(at)
     }
 
+    pub(super) fn get(&self, key: u32) -> Option<&OpenFile> {
+        self.files.get(self.place(key)?)
+    }
+
+    /// The key of the file with this delegation.
+    pub(super) fn delegated(&self, stateid: &Stateid4) -> Option<u32> {
+        let of = |file: &OpenFile| file.delegation.map(|held| held.stateid.other);
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(_, file)| of(file) == Some(stateid.other));
+        found.map(|(key, _)| *key)
+    }
+
+    /// The key of a file whose delegation was recalled and is not in use.
+    pub(super) fn recalled(&self) -> Option<u32> {
+        let is_due = |held: Delegation| held.is_recalled && held.users == 0;
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(_, file)| file.delegation.is_some_and(is_due));
+        found.map(|(key, _)| *key)
+    }
+
+    /// Whether an OPEN is under way.
+    pub(super) fn has_opening(&self) -> bool {
+        let mut files = self.files.iter();
+        files.any(|file| file.state == OpenState::Opening)
+    }
+
+    /// The delegations for writing, with their keys.
+    pub(super) fn held_for_writing(&self) -> impl Iterator<Item = (u32, &Delegation)> {
+        let files = self.keys.iter().zip(&self.files);
+        files.filter_map(|(key, file)| {
+            let held = file.delegation.as_ref().filter(|held| held.writes)?;
+            Some((*key, held))
+        })
+    }
+
+    /// All delegations.
+    pub(super) fn delegations(&mut self) -> impl Iterator<Item = &mut Delegation> {
+        self.files
+            .iter_mut()
+            .filter_map(|file| file.delegation.as_mut())
+    }
+
     /// The stateid of an open file, which is used now.
     #[inline]
     pub(super) fn used(&mut self, key: u32, number: u64) -> Option<Stateid4> {
@@ -91,6 +156,9 @@ impl ProcOpens {
     pub(super) fn set(&mut self, key: u32, state: OpenState, number: u64) -> &mut OpenFile {
         let file = OpenFile {
             state,
+            access: share::BOTH,
+            earlier: None,
+            delegation: None,
             is_sent: false,
             users: 0,
             last_use: number,
@@ -105,6 +173,10 @@ impl ProcOpens {
             }
         };
         let kept = &mut self.files[at];
+        kept.earlier = match (kept.state, state) {
+            (OpenState::Open(stateid), OpenState::Opening) => Some(stateid),
+            _ => None,
+        };
         kept.state = state;
         kept.is_sent = false;
         kept.last_use = number;
@@ -132,6 +204,9 @@ impl ProcOpens {
             self.files[at].name = name;
             // Calls under way know the earlier key.
             self.files[at].users = 0;
+            if let Some(held) = &mut self.files[at].delegation {
+                held.users = 0;
+            }
         }
     }
 
@@ -192,6 +267,10 @@ impl ProcOpens {
         while let Some(key) = self.any_open(None) {
             self.remove(key);
             lost += 1;
+        }
+        for file in &mut self.files {
+            lost += u64::from(file.earlier.take().is_some());
+            file.delegation = None;
         }
         lost
     }

@@ -98,6 +98,7 @@ impl Core<Sessions> {
                 compound.read::<PutfhArgs<'_>>()??;
                 let open = compound.read::<OpenArgs<'_>>()??;
                 self.note_open(slot, open.stateid);
+                self.note_delegation(slot, &open.delegation, *compound);
                 rest(compound)
             }
             StateCall::Close(_) => {
@@ -112,6 +113,21 @@ impl Core<Sessions> {
                     .add_many(Tally::RefusedCloses, u64::from(!is_closed));
                 Ok(CallOutcome::Ok)
             }
+            StateCall::Return(place) => {
+                let returned = match compound.read::<PutfhArgs<'_>>()? {
+                    Ok(()) => compound.read::<DelegreturnArgs>()?,
+                    Err(status) => Err(status),
+                };
+                if let Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) = returned {
+                    return Err(status.into());
+                }
+                self.delegreturn_ended(slot, place, returned);
+                Ok(CallOutcome::Ok)
+            }
+            StateCall::Free(_) => match compound.read::<FreeStateidArgs>()? {
+                Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => Err(status.into()),
+                Ok(()) | Err(_) => Ok(CallOutcome::Ok),
+            },
             StateCall::Renew => Ok(CallOutcome::Ok),
             StateCall::DestroySession => {
                 compound.read::<DestroySessionArgs>()??;
@@ -216,6 +232,7 @@ impl Core<Sessions> {
     fn created(&mut self, slot: u32, compound: &mut Results<'_>) -> Result<CallOutcome, Early> {
         let open = compound.read::<OpenArgs<'_>>()??;
         self.note_open(slot, open.stateid);
+        self.note_delegation(slot, &open.delegation, *compound);
         self.made_with_handle(slot, compound)
     }
 

@@ -5,6 +5,7 @@ use super::compounds::StateCall;
 use super::opens::ProcOpens;
 use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
+use filermark_model::plan::DelegationUse;
 use filermark_onc::nfs4::{Fh4, Stateid4};
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ pub(super) struct Waiter {
     pub(super) xid: u32,
 }
 
-/// A file that is being closed.
+/// A file that is being closed, or whose delegation is being returned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closing {
     pub(super) stateid: Stateid4,
@@ -66,6 +67,8 @@ pub(crate) struct Sessions {
     pub(super) closing_free: Vec<u32>,
     /// Counts uses of opens.
     pub(super) uses: u64,
+    /// What is done with delegations.
+    pub(super) delegations: DelegationUse,
 }
 
 impl Sessions {
@@ -76,6 +79,7 @@ impl Sessions {
         procs: Vec<u32>,
         request: SessionRequest,
         busy_max: Nanos,
+        delegations: DelegationUse,
     ) -> Self {
         Self {
             clients,
@@ -88,6 +92,7 @@ impl Sessions {
             closing: Vec::new(),
             closing_free: Vec::new(),
             uses: 0,
+            delegations,
         }
     }
 
@@ -109,7 +114,7 @@ impl Sessions {
         }
     }
 
-    /// Its CLOSE has ended.
+    /// Its call has ended.
     pub(super) fn forget_closing(&mut self, place: u32) -> Option<Closing> {
         let closing = self.closing.get_mut(place as usize)?.take()?;
         self.closing_free.push(place);
