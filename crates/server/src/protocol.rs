@@ -12,6 +12,7 @@ mod cache;
 mod change;
 mod context;
 mod convert;
+mod delegated;
 mod listing;
 mod mount;
 mod mounts;

@@ -7,17 +7,19 @@ use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, DelegationUse, MountPoint, NfsPlan, NfsVersion};
+use filermark_model::plan::{Connections, DelegationUse, MountPoint, NfsPlan, NfsVersion, TlsPlan};
 use filermark_nfs::NfsDriver;
 use filermark_nfs::client::{AnyFh, FileClient};
 use filermark_nfs::target::Target;
 
 use filermark_onc::nfs3::Nfsstat3;
 use filermark_onc::nfs4::Operation;
-use filermark_server::{Delegations, RunningServer, ServerOptions};
+use filermark_server::{Delegations, RunningServer, ServerOptions, TlsFiles};
+use filermark_tls::testing::Authority;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -259,7 +261,40 @@ fn what_is_granted_is_used_and_returned_when_the_file_is_closed() {
 #[test]
 fn a_recall_is_answered_and_the_file_stays_open() {
     let (server, plan) = delegating(Delegations::Write);
-    let mut load = Load::new(&plan, &mount());
+    recalled_and_open(server, &plan);
+}
+
+#[test]
+fn a_recall_goes_over_tls() {
+    let dir = TempDir::new().expect("a directory");
+    let authority = Authority::new(dir.path(), "ca").expect("written");
+    let own = authority
+        .sign("server", &["127.0.0.1", "nas.test"])
+        .expect("written");
+    let (server, port) = start(ServerOptions {
+        delegations: Delegations::Write,
+        tls: Some(TlsFiles {
+            certificate: own.certificate.clone(),
+            key: own.key.clone(),
+            client_authorities: None,
+            client_optional: false,
+        }),
+        tls_only: true,
+        ..ServerOptions::default()
+    });
+    let plan = NfsPlan {
+        tls: Some(TlsPlan {
+            authorities: authority.file().to_string_lossy().into_owned(),
+            own: None,
+            server_name: Some("nas.test".to_owned()),
+        }),
+        ..keeping(plan(port))
+    };
+    recalled_and_open(server, &plan);
+}
+
+fn recalled_and_open(server: RunningServer, plan: &NfsPlan) {
+    let mut load = Load::new(plan, &mount());
     let refusing = NfsPlan {
         delegations: DelegationUse::Refuse,
         ..plan.clone()

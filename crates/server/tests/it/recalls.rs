@@ -1,6 +1,7 @@
 //! Delegations over real connections: callbacks in the clear and with TLS, from one thread to another.
 
 use crate::client::{Client, auth, server};
+use filermark_onc::nfs3;
 use filermark_onc::nfs4::callback::{self, CbRecallArgs, CbSequenceArgs, CbSequenceOk};
 use filermark_onc::nfs4::*;
 use filermark_onc::record::OpenRecord;
@@ -232,6 +233,29 @@ fn two_clients_recall_the_delegations_of_each_other() {
         (2, 2)
     );
     assert_eq!(stats.delegations_revoked, 0);
+}
+
+/// A client of version 3 changes a file while one of version 4 has a delegation of it.
+#[test]
+fn calls_of_version_3_recall_delegations() {
+    let server = delegating();
+    let mut one = User::new(&server, b"one");
+    let (file, stateid) = one
+        .opens(b"a", share::BOTH)
+        .expect("open")
+        .expect("a delegation");
+    let (mut old, root) = Client::mounted(&server);
+    let object = old.lookup(root, "a").expect("a handle");
+    let stable = nfs3::StableHow::FileSync;
+    let early = old.write(object, 0, b"data", stable);
+    let status = early.map(drop).map_err(|failed| failed.status);
+    assert_eq!(status, Err(nfs3::Nfsstat3::Jukebox));
+    assert_eq!(old.getattr(object).err(), Some(nfs3::Nfsstat3::Jukebox));
+    assert_eq!(one.recalled(), stateid);
+    one.returns(&file, stateid);
+    assert!(old.write(object, 0, b"data", stable).is_ok());
+    assert_eq!(old.getattr(object).expect("attributes").size, 4);
+    assert_eq!(server.stop().delegations_recalled, 1);
 }
 
 #[test]

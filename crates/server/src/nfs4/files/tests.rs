@@ -277,6 +277,22 @@ fn locked_ranges_are_counted_and_limited() {
 }
 
 #[test]
+fn a_lock_that_is_refused_for_want_of_ranges_leaves_nothing() {
+    let files = Files::new(9);
+    let one = client(1);
+    let open = files
+        .open_plain(&one, FILE, b"a", BOTH)
+        .expect("open")
+        .stateid;
+    files.write(5).ranges = RANGES_MAX;
+    let refused = lock(&files, &one, exclusive(0, 9), Locker::New(b"l", &open));
+    assert_eq!(refused, Err(NotLocked::Status(Nfsstat4::Delay)));
+    assert_eq!(files.read(5).locks(FILE).count(), 0);
+    files.write(5).ranges = 0;
+    assert!(lock(&files, &one, exclusive(0, 9), Locker::New(b"l", &open)).is_ok());
+}
+
+#[test]
 fn a_lock_needs_an_open_for_its_kind() {
     let files = Files::new(9);
     let one = client(1);

@@ -129,7 +129,7 @@ impl Shared {
     }
 
     /// Sends recalls, each over the first session of its client that has a path.
-    pub(super) fn send_recalls(&self, recalls: Vec<Recall>) {
+    pub(in super::super) fn send_recalls(&self, recalls: Vec<Recall>) {
         for recall in recalls {
             let sessions = self.nfs4.clients.sessions_with_back(recall.clientid);
             let is_up = |session: &&Arc<Session>| session.back.as_ref().is_some_and(Back::is_up);

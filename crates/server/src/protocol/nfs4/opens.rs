@@ -21,6 +21,7 @@ struct Target {
     attrset: Bitmap4,
     /// It is to be cut to no bytes once it is open.
     truncates: bool,
+    /// The caller has made it with this call, or with the same one before: its mode does not matter.
     is_new: bool,
 }
 
@@ -237,7 +238,7 @@ impl Compound<'_> {
             cinfo: change_info(&made.wcc),
             attrset,
             truncates: false,
-            is_new: true,
+            is_new: !exists || found.attr.uid == self.cx.caller.uid,
         })
     }
 
