@@ -26,7 +26,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
 pub use filermark_cli_kit::output::OutputArgs;
-use filermark_server::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
+use filermark_server::{
+    CapacitySpec, DelaySpec, Delegations, DropSpec, ErrorSpec, StopSpec, UnstableSpec,
+};
 pub use gates::{FailOnResult, GateArgs};
 pub use history::{
     ExportFormat, ExportRunsArgs, ListRunsArgs, RecordsArgs, ShowRunArgs, TagArgs, TrendArgs,
@@ -430,6 +432,14 @@ pub struct ServeArgs {
     /// Refuse every mount
     #[arg(long)]
     pub refuse_mount: bool,
+    /// Delegations of files to clients of NFSv4.1 and 4.2: off, read, or write (of both kinds)
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "off",
+        conflicts_with = "null"
+    )]
+    pub delegations: Delegations,
     /// Seed of random delays and faults
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,

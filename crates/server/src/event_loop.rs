@@ -158,7 +158,10 @@ impl EventLoop {
 
     fn event(&mut self, ready: Ready) {
         match ready.key {
-            WAKE => self.adopt(),
+            WAKE => {
+                self.adopt();
+                self.deliver();
+            }
             FIRST_LISTENER..WAKE => {
                 self.acceptor.accept(&self.reactor, now_ns());
             }
@@ -184,9 +187,13 @@ impl EventLoop {
                 continue;
             };
             let token = self.conns.insert(conn);
+            let has_callbacks = self.service.shared.has_callbacks();
             let Some(conn) = self.conns.get_mut(token) else {
                 continue;
             };
+            if has_callbacks {
+                conn.peer.outlet = Some(self.inbox.outlet(token));
+            }
             let watched = self
                 .reactor
                 .watch(&conn.stream, token.to_u64(), Interest::Read);
@@ -196,6 +203,16 @@ impl EventLoop {
             }
             count.fetch_add(1, Ordering::Relaxed);
             self.service.counters.connections.add(1);
+        }
+    }
+
+    /// Sends the callbacks that were made for connections of this thread.
+    fn deliver(&mut self) {
+        for (token, message) in self.inbox.take_messages() {
+            self.with_conn(token, |this, conn| {
+                conn.append(&message);
+                this.write_pending(conn)
+            });
         }
     }
 
@@ -237,6 +254,9 @@ impl EventLoop {
     /// Ends a connection that is not in the table just now.
     fn forget(&mut self, conn: &Conn) {
         self.reactor.forget(&conn.stream);
+        if let Some(outlet) = &conn.peer.outlet {
+            outlet.close();
+        }
         let shared = &self.service.shared;
         shared
             .partial_bytes
@@ -380,6 +400,9 @@ impl EventLoop {
             }
         };
         let verdict = self.service.serve(record, &conn.peer, out);
+        if verdict == ReplyAction::Nothing {
+            return Some(ConnState::Keep);
+        }
         conn.requests += 1;
         if self.service.shared.faults.close_after == Some(conn.requests) {
             self.service.counters.connections_dropped.add(1);
@@ -395,7 +418,7 @@ impl EventLoop {
             ReplyAction::Later(delay_ns) => {
                 self.hold(conn, received_ns, Some(delay_ns), start, out);
             }
-            ReplyAction::Lose => out.truncate(start),
+            ReplyAction::Lose | ReplyAction::Nothing => out.truncate(start),
             ReplyAction::StartTls => return Some(self.begin_tls(conn, input, out)),
             ReplyAction::Close => return Some(ConnState::Close),
         }

@@ -44,6 +44,6 @@ pub use filermark_onc::nfs3::Procedure;
 pub use filermark_onc::nfs4::Operation as Operation4;
 pub use filermark_tls::ServerFiles as TlsFiles;
 pub use lateness::Lateness;
-pub use options::{EXPORT, MAX_TRANSFER, ServerError, ServerOptions};
+pub use options::{Delegations, EXPORT, MAX_TRANSFER, ServerError, ServerOptions};
 pub use server::{RunningServer, Server};
 pub use stats::ServerStats;

@@ -1,29 +1,36 @@
-//! What an NFSv4 server keeps between calls: clients with their leases, sessions with their reply
-//! caches, opens and locks (RFC 8881 sections 2.4, 2.10, 8 and 9), owners of version 4.0 with their last replies
-//! (RFC 7530 section 9.1). Everything is in memory and has limits.
+//! What an NFSv4 server keeps between calls: clients with their leases, sessions with their reply caches,
+//! opens, locks and delegations (RFC 8881 sections 2.4, 2.10 and 8 to 10), owners of version 4.0 with their
+//! last replies (RFC 7530 section 9.1). Everything is in memory and has limits.
 //!
 //! It knows neither messages nor the content of files: `protocol` decodes and encodes, and holds the files
 //! that are open in the file system. Times come from a [`Clock`], so that tests need not wait for a lease.
 
+mod back;
 mod clients;
 mod clock;
 mod files;
 mod locks;
 mod owners;
+mod recall;
 mod session;
 mod share;
 
+pub(crate) use back::{Answered, Back, Callback, Outlet};
 pub(crate) use clients::{Client, ClientRequest, Clients, SessionRequest};
 pub(crate) use clock::Clock;
-pub(crate) use files::{Files, Holder, LockRequest, Locker, NotLocked};
+pub(crate) use files::{
+    DelegationCounts, DelegationKind, FileUse, Files, Granted, Holder, LockRequest, Locker,
+    NotGranted, NotLocked, NotOpened, OpenRequest, Undelegated, Wish,
+};
 pub(crate) use locks::{Range, RangeKind};
 pub(crate) use owners::{OwnerKey, Owners, uses_number};
+pub(crate) use recall::{GrantingCall, Recall};
 pub(crate) use session::{Begun, Limits, Session};
 pub(crate) use share::Share;
 
 use crate::memfs::FileId;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// How long a client may be silent, in seconds (the attribute `lease_time`).
 pub(crate) const LEASE_S: u32 = 90;
@@ -39,6 +46,8 @@ pub(crate) struct State4 {
     /// Version 4.0.
     pub(crate) owners: Owners,
     pub(crate) clock: Clock,
+    /// Numbers callbacks.
+    pub(crate) callback_xid: AtomicU32,
     next_sweep_ns: AtomicU64,
 }
 
@@ -51,6 +60,7 @@ impl State4 {
             files: Files::new(epoch as u32),
             owners: Owners::default(),
             clock,
+            callback_xid: AtomicU32::new(epoch as u32),
             next_sweep_ns: AtomicU64::new(0),
         }
     }
@@ -68,6 +78,7 @@ impl State4 {
         if !is_due {
             return Vec::new();
         }
+        self.files.revoke_overdue(now_ns);
         let oldest_ns = now_ns.saturating_sub(LEASE_NS);
         let ended = self.clients.end_expired(oldest_ns);
         self.end_clients(&ended)

@@ -1,10 +1,13 @@
 //! Options of a server, and the errors with which its start fails.
 
-use crate::faults::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
+use crate::faults::{
+    CapacitySpec, DelaySpec, DropSpec, ErrorSpec, SpecError, StopSpec, UnstableSpec,
+};
 use filermark_onc::nfs4::Operation;
 use filermark_tls::{FileError, ServerFiles};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::str::FromStr;
 use thiserror::Error;
 
 /// The largest transfer over UDP, in bytes: a datagram ends at 64 KiB, and servers announce the half.
@@ -15,6 +18,36 @@ pub const EXPORT: &str = "/export";
 
 /// The largest transfer a server may announce, in bytes.
 pub const MAX_TRANSFER: u32 = 4 << 20;
+
+/// Which delegations the server grants to clients of NFSv4.1 and NFSv4.2 that can be called back
+/// (RFC 8881 section 10.2).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Delegations {
+    /// None.
+    #[default]
+    Off,
+    /// Of files that are opened for reading.
+    Read,
+    /// Also of files that are opened for writing.
+    Write,
+}
+
+impl FromStr for Delegations {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Delegations, SpecError> {
+        match text {
+            "off" => Ok(Delegations::Off),
+            "read" => Ok(Delegations::Read),
+            "write" => Ok(Delegations::Write),
+            _ => Err(SpecError {
+                item: text.to_owned(),
+                problem: "no kind of delegations".to_owned(),
+                hint: "off, read or write",
+            }),
+        }
+    }
+}
 
 /// Everything that can be chosen about a server. Start from the default:
 ///
@@ -64,6 +97,8 @@ pub struct ServerOptions {
     pub wtmax: u32,
     /// Preferred WRITE in bytes (FSINFO `wtpref`).
     pub wtpref: u32,
+    /// Which delegations version 4 grants.
+    pub delegations: Delegations,
     /// RPC-with-TLS (RFC 9289) over TCP, with these files; `None`: it is not offered.
     pub tls: Option<ServerFiles>,
     /// Refuse NFS calls in the clear with AUTH_TOOWEAK; NULL is always answered, as is MOUNT.
@@ -104,6 +139,7 @@ impl Default for ServerOptions {
             rtpref: 1 << 20,
             wtmax: 1 << 20,
             wtpref: 1 << 20,
+            delegations: Delegations::Off,
             tls: None,
             tls_only: false,
             read_only: false,

@@ -12,6 +12,7 @@ mod cache;
 mod change;
 mod context;
 mod convert;
+mod delegated;
 mod listing;
 mod mount;
 mod mounts;
@@ -49,6 +50,9 @@ impl Service {
     /// Serves one record; appends the reply, with its mark, to `out`.
     #[inline]
     pub(crate) fn serve(&mut self, record: &[u8], peer: &Peer, out: &mut Vec<u8>) -> ReplyAction {
+        if peer.outlet.is_some() && self.callback_reply(record, peer) {
+            return ReplyAction::Nothing;
+        }
         let mut d = Decoder::new(record);
         match CallHeader::decode(&mut d) {
             Ok(call) => self.call(record, &call, &mut d, peer, out),

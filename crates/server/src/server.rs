@@ -10,7 +10,7 @@ use filermark_net::Reactor;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 /// The way to a [`RunningServer`].
@@ -157,6 +157,13 @@ impl RunningServer {
             stats.add(counters);
         }
         stats.no_space = self.shared.no_space_count();
+        let delegations = self.shared.delegation_counts();
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        stats.delegations_read = get(&delegations.read);
+        stats.delegations_write = get(&delegations.write);
+        stats.delegations_recalled = get(&delegations.recalled);
+        stats.delegations_returned = get(&delegations.returned);
+        stats.delegations_revoked = get(&delegations.revoked);
         stats
     }
 

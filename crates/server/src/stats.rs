@@ -140,6 +140,16 @@ counters! {
     writes_lost,
     /// Repeated requests that got the first one's reply.
     duplicates_answered,
+    /// Delegations granted for reading.
+    delegations_read,
+    /// Delegations granted for writing.
+    delegations_write,
+    /// Delegations recalled; each once.
+    delegations_recalled,
+    /// Delegations that clients have returned.
+    delegations_returned,
+    /// Delegations revoked, since clients did not return them in time.
+    delegations_revoked,
 }
 
 impl Counters {

@@ -11,7 +11,9 @@ use crate::params::{self, Param};
 use crate::plan::common::is_idle;
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Protocol;
-use filermark_model::plan::{Connections, DriverPlan, NfsPlan, NfsSecurity, NfsVersion, Transport};
+use filermark_model::plan::{
+    Connections, DelegationUse, DriverPlan, NfsPlan, NfsSecurity, NfsVersion, Transport,
+};
 use filermark_model::{Benchmark, Rule, Severity};
 
 /// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
@@ -124,6 +126,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         portmap_port: values.get(&params::PORTMAP_PORT),
         ip: network::ip(r, layout),
         tls: tls::settings(r, transport),
+        delegations: delegations(r, version),
         connections,
         rpc_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
         rpc_retries: values.get(&params::RPC_RETRIES),
@@ -131,6 +134,20 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         jukebox_delay_ms: values.get(&params::JUKEBOX_DELAY_MS),
         jukebox_retries: values.get(&params::JUKEBOX_RETRIES),
     }
+}
+
+/// DELEGATIONS. Versions 2 and 3 have none, and over 4.0 no address for callbacks is sent.
+fn delegations(r: &mut Reading<'_>, version: NfsVersion) -> DelegationUse {
+    let asked = r.values.get(&params::DELEGATIONS);
+    let may_have = matches!(version, NfsVersion::V41 | NfsVersion::V42);
+    if !asked.is_refuse() && !may_have {
+        r.refuse(
+            &params::DELEGATIONS,
+            format!("no delegations are used over NFSv{}", version.name()),
+            "set NFS_VERSION=4.1 or 4.2, or leave DELEGATIONS out",
+        );
+    }
+    asked
 }
 
 /// SECURITY, and the user and realm of Kerberos.

@@ -3,7 +3,9 @@
 use super::decl::{Group, Kind, Parameter, StandardValue, WordList, rule};
 use super::value::{DriverWord, choice, parameters};
 use filermark_model::Benchmark;
-use filermark_model::plan::{Arrivals, Connections, NfsPlan, NfsSecurity, NfsVersion, PacingMode};
+use filermark_model::plan::{
+    Arrivals, Connections, DelegationUse, NfsPlan, NfsSecurity, NfsVersion, PacingMode,
+};
 
 const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(group, kind, one_line).own()
@@ -184,6 +186,14 @@ parameters! {
     .of_driver(NfsPlan::DRIVER)
     .default("1100")
     .help("Doubled with every retransmission, up to RPC_TIMEOUT_MS; after RPC_RETRIES of them the operation fails. 1100 is what kernel clients begin with (timeo=11). A retransmission has the same xid, so that the server recognizes it.");
+    DELEGATIONS: DelegationUse = p(
+        Group::Transport,
+        choice::<DelegationUse>(),
+        "NFSv4.1 and 4.2: whether delegations are kept that the server grants",
+    )
+    .of_driver(NfsPlan::DRIVER)
+    .default("refuse")
+    .help("refuse: every OPEN says that no delegation is wanted. keep: the server decides. READs open a file for reading only then, so that the server may grant a delegation; READ and WRITE use its stateid; it is returned when the file is closed or the server recalls it. Every operation goes to the server all the same.");
     RPC_RETRIES: u32 = p(
         Group::Transport,
         Kind::Int(0, 1000, "times"),

@@ -89,6 +89,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
         refuse_mount: args.refuse_mount,
         capacity_bytes: args.capacity.unwrap_or(defaults.capacity_bytes),
         seed: args.seed,
+        delegations: args.delegations,
         tls: tls(&args.tls),
         tls_only: args.tls.tls_only,
         ..defaults
@@ -126,8 +127,9 @@ fn print_counts(server: &RunningServer, args: &ServeArgs) {
     let lateness = server.lateness();
     if args.output.json {
         let mut map: serde_json::Map<_, _> = counts.map(|(p, n)| (p, n.into())).collect();
-        let refusals = refusals(&stats).filter(|(_, _, n)| *n > 0);
-        map.extend(refusals.map(|(name, _, n)| (name.to_owned(), n.into())));
+        let others = refusals(&stats).chain(delegations(&stats));
+        let others = others.filter(|(_, _, n)| *n > 0);
+        map.extend(others.map(|(name, _, n)| (name.to_owned(), n.into())));
         if let Some(lateness) = lateness {
             map.insert("held_back".to_owned(), lateness_json(&lateness));
         }
@@ -136,7 +138,8 @@ fn print_counts(server: &RunningServer, args: &ServeArgs) {
         for (procedure, n) in counts {
             stdout::print(&format!("{procedure:<23} {n}\n"));
         }
-        for (_, words, n) in refusals(&stats).filter(|(_, _, n)| *n > 0) {
+        let others = refusals(&stats).chain(delegations(&stats));
+        for (_, words, n) in others.filter(|(_, _, n)| *n > 0) {
             stdout::print(&format!("{words:<44} {n}\n"));
         }
         if let Some(lateness) = lateness {
@@ -163,6 +166,38 @@ fn refusals(stats: &ServerStats) -> impl Iterator<Item = (&'static str, &'static
             "tls_failures",
             "connections without the TLS that was asked for",
             stats.tls_failures,
+        ),
+    ]
+    .into_iter()
+}
+
+/// What was done with delegations: name in JSON, text, count.
+fn delegations(stats: &ServerStats) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+    [
+        (
+            "delegations_read",
+            "delegations for reading",
+            stats.delegations_read,
+        ),
+        (
+            "delegations_write",
+            "delegations for writing",
+            stats.delegations_write,
+        ),
+        (
+            "delegations_recalled",
+            "delegations recalled",
+            stats.delegations_recalled,
+        ),
+        (
+            "delegations_returned",
+            "delegations returned",
+            stats.delegations_returned,
+        ),
+        (
+            "delegations_revoked",
+            "delegations revoked",
+            stats.delegations_revoked,
         ),
     ]
     .into_iter()

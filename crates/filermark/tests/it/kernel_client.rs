@@ -364,3 +364,40 @@ fn versions_41_and_42_work_with_the_kernel_s_client() {
         }
     }
 }
+
+/// A kernel client holds delegations, and returns them when the files are changed elsewhere.
+#[test]
+fn the_kernel_s_client_holds_delegations_and_returns_them() {
+    let _turn = beside_others();
+    for version in [NfsVersion::V41, NfsVersion::V42] {
+        let Some(mut mounted) = mounted_as(version, &["--delegations", "write"], "") else {
+            return;
+        };
+        let ports = [2049];
+        let capture = Capture::start(&mounted.sandbox, mounted.client.interface(), &ports);
+        let capture = capture.expect("tshark is installed");
+        let script = [
+            FILES,
+            r#"
+            opens() { awk '/^\tOPEN:/ { print $2 }' /proc/self/mountstats | tail -1; }
+            cp /tmp/data held && cat held >/dev/null && sync
+            before=$(opens)
+            for i in $(seq 20); do head -c 100 held >/dev/null; done
+            echo "opens $before $(opens)"
+            test $(($(opens) - before)) -lt 5
+            echo more >>held && flock held true && tail -1 held | grep -q more
+            mv held moved && rm moved
+            "#,
+        ];
+        println!("{}", mounted.run(&script.concat()));
+        mounted.run(r#"rm -rf -- * && test -z "$(ls -A)""#);
+        let pcap = capture.stop().expect("the capture ends");
+        assert_eq!(pcap.malformed().expect("tshark"), 0);
+        let counts = mounted.end();
+        let of = |name: &str| counts[name].as_u64().unwrap_or(0);
+        let granted = of("delegations_read") + of("delegations_write");
+        assert!(granted > 0, "{counts}");
+        assert!(of("v4 DELEGRETURN") > 0, "{counts}");
+        assert_eq!(of("delegations_revoked"), 0, "{counts}");
+    }
+}

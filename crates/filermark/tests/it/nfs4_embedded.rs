@@ -4,7 +4,7 @@ use crate::load_guard::beside_others;
 use crate::second_client::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
 use filermark_nfs::validate;
-use filermark_server::{Operation4, RunningServer, ServerOptions};
+use filermark_server::{Delegations, Operation4, RunningServer, ServerOptions};
 use filermark_testbed::{Capture, Sandbox, available};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -61,6 +61,47 @@ fn sweeps_over_both_versions_are_measured() {
         assert_ended(&server);
         assert_empty(&server);
     }
+}
+
+/// What the server grants is in the record, and nothing of it stays.
+#[test]
+fn delegations_are_counted_and_returned() {
+    let _turn = beside_others();
+    for version in VERSIONS {
+        let server = serve(ServerOptions {
+            delegations: Delegations::Write,
+            ..ServerOptions::default()
+        });
+        let ended = sweep(&server, version)
+            .set("LOAD", 200)
+            .set("VERIFY", "on")
+            .set("CONNECTIONS", 2)
+            .set("DELEGATIONS", "keep")
+            .into_rc()
+            .succeed();
+        assert_without_errors(&ended);
+        assert!(ended.counter("delegations_read") > 0);
+        assert!(ended.counter("delegations_returned") > 0);
+        for never in ["delegations_revoked", "lost_opens", "verify_errors"] {
+            assert_eq!(ended.counter(never), 0, "{never}");
+        }
+        assert_ended(&server);
+        assert_empty(&server);
+        let stats = server.stats();
+        let granted = stats.delegations_read + stats.delegations_write;
+        assert_eq!(stats.delegations_returned, granted);
+        assert_eq!(stats.delegations_revoked, 0);
+    }
+    let refused = Sweep::bare()
+        .set("MNT_POINTS", "127.0.0.1:/export")
+        .set("DELEGATIONS", "keep")
+        .into_rc()
+        .run();
+    assert!(
+        refused.stderr.contains("no delegations are used over NFSv3"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::op::{Op, OpSet};
 use crate::protocol::{NfsVersion, ProtocolDecl};
 use crate::secret::Secret;
 use crate::smb::{self, SmbPlan};
-pub use nfs::{NfsCounter, NfsPlan, NfsSecurity, TlsCertificate, TlsPlan};
+pub use nfs::{DelegationUse, NfsCounter, NfsPlan, NfsSecurity, TlsCertificate, TlsPlan};
 pub use null::{NullCounter, NullPlan};
 pub use posix::{PosixCounter, PosixPlan};
 use serde::{Deserialize, Serialize};

@@ -86,6 +86,9 @@ impl Counters {
             Tally::EndCommits,
             Tally::CommitFailures,
             Tally::UncommittedWrites,
+            Tally::DelegationsRecalled,
+            Tally::DelegationsReturned,
+            Tally::DelegationsRevoked,
         ] {
             self.tallies[kept as usize] = since[kept as usize];
         }

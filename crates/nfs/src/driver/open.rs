@@ -239,6 +239,7 @@ fn sessions(
         setup.procs.iter().map(|proc| proc.number).collect(),
         SessionRequest::new(minor, transfer_bytes, SLOTS_ASKED).with_callbacks(),
         Nanos::from_millis(busy_ms),
+        plan.delegations,
     )
 }
 

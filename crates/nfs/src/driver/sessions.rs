@@ -13,6 +13,7 @@
 //! | `work`, `work_encode` | the operations that version 3 does not have |
 //! | `opens` | the table of open files of a proc |
 //! | `opening` | when files are opened and closed, and what waits for that |
+//! | `delegations` | delegations: granted, used, recalled, returned, revoked |
 //! | `callbacks` | answers to calls of the server |
 //! | `version40` | what only version 4.0 has: numbered owners of opens (`owners`), names (`names`) |
 //! | `ending` | CLOSE, DESTROY_SESSION and DESTROY_CLIENTID at the end |
@@ -25,6 +26,7 @@
 mod callbacks;
 mod client;
 mod compounds;
+mod delegations;
 mod encode;
 mod ending;
 mod names;

@@ -2,6 +2,7 @@
 
 mod check_list;
 mod claims;
+mod delegations;
 mod fake4;
 mod flavors;
 mod lies;

@@ -1,10 +1,12 @@
 //! NFSv4.1 against ganesha. Skipped where the machine cannot run it (see `filermark-testbed`).
 
+use crate::delegations::{Load, Other, create, keeping, read, write};
 use crate::support::{claim, plan};
 use filermark_driver_kit::claim::{ClaimRole, RenewResult};
 use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_driver_kit::survey::Survey;
 use filermark_engine::driver::StopFlag;
+use filermark_engine::name::{Name, NameKind};
 use filermark_model::plan::{DriverPlan, MountPoint, NfsPlan, NfsVersion};
 use filermark_nfs::NfsDriver;
 use filermark_nfs::client::{FileClient, Removal};
@@ -462,4 +464,52 @@ fn the_kernel_server_is_validated_over_version_42() {
     let (plan, mount) = with_minor2(plan_of(server.export()));
     let failed = failed_checks(&sandbox, &plan, &mount);
     assert_eq!(failed, [&KERNEL_FAILS[..], KERNEL_FAILS_42].concat());
+}
+
+/// knfsd of Linux 6.1 grants delegations for reading. It lists what clients have.
+#[test]
+fn the_kernel_server_s_delegations_are_used_recalled_and_returned() {
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, SERVER)) else {
+        return;
+    };
+    let (plan, mount) = plan_of(server.export());
+    let refusing = plan.clone();
+    let plan = keeping(plan);
+    let ports = [plan.nfs_port.expect("a port")];
+    let capture = available(Capture::start(&sandbox, server.interface(), &ports));
+    let states = "cat /proc/fs/nfsd/clients/*/states 2>/dev/null";
+    let limit = Duration::from_secs(60);
+    let mut listed = || server.run(states, limit).expect("a shell").output;
+    let counters = sandbox.run(|| {
+        let mut load = Load::new(&plan, &mount);
+        // A file that was closed counts as open for writing until the server's cache drops it: it is the
+        // OPENs that create a file that get a delegation at once.
+        for number in 0..3 {
+            load.succeed(create(number));
+            load.succeed(write(number));
+            load.succeed(read(number));
+        }
+        let text = listed();
+        assert!(text.contains("type: deleg"), "{text}{:?}", load.counters);
+        let mut other = Other::new(&refusing, &mount);
+        other.writes(&mut load, Name::new(NameKind::Small, 0));
+        assert!(load.count("delegations_recalled") > 0);
+        load.succeed(read(0));
+        load.succeed(write(1));
+        drop(other);
+        load.end()
+    });
+    assert_eq!(
+        counters["delegations_returned"],
+        counters["delegations_read"]
+    );
+    assert_eq!(counters.get("delegations_revoked"), None);
+    assert_eq!(listed().trim(), "");
+    if let Some(capture) = capture {
+        let pcap = capture.stop().expect("the capture ends");
+        assert_eq!(pcap.malformed().expect("tshark"), 0);
+    }
 }

@@ -296,6 +296,8 @@ fn counters_lead_to_the_same_findings_in_the_same_order_as_before() {
             ("lost_opens", warning),
             ("status_flags", note),
             ("revoked_states", warning),
+            ("delegations_recalled", note),
+            ("delegations_revoked", warning),
             ("new_contexts", note),
             ("context_failures", warning),
             ("short_reads", note),

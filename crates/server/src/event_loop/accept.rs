@@ -1,6 +1,8 @@
 //! New connections: one thread takes them and deals them out to all in turn.
 
+use super::conn::Token;
 use super::{FIRST_LISTENER, Incoming, WAKE, system};
+use crate::nfs4::Outlet;
 use crate::options::ServerError;
 use crate::protocol::{Peer, Session};
 use crate::sys;
@@ -41,6 +43,8 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, ServerError> {
 #[derive(Debug)]
 pub(crate) struct Inbox {
     queue: Mutex<Vec<Incoming>>,
+    /// Callbacks for connections of the thread.
+    messages: Mutex<Vec<(Token, Vec<u8>)>>,
     waker: Waker,
 }
 
@@ -49,8 +53,12 @@ impl Inbox {
     pub(crate) fn with_reactor() -> Result<(Arc<Inbox>, Reactor), ServerError> {
         let mut reactor = Reactor::new().map_err(system("make an event queue"))?;
         let waker = reactor.waker(WAKE).map_err(system("make a wake-up"))?;
-        let queue = Mutex::default();
-        Ok((Arc::new(Inbox { queue, waker }), reactor))
+        let inbox = Inbox {
+            queue: Mutex::default(),
+            messages: Mutex::default(),
+            waker,
+        };
+        Ok((Arc::new(inbox), reactor))
     }
 
     /// Makes the thread look at its inbox, and whether it is to stop.
@@ -64,6 +72,23 @@ impl Inbox {
             .unwrap_or_else(PoisonError::into_inner)
             .push(incoming);
         self.wake();
+    }
+
+    /// The way to send callbacks on a connection of the thread.
+    pub(super) fn outlet(self: &Arc<Inbox>, token: Token) -> Arc<Outlet> {
+        let inbox = self.clone();
+        Arc::new(Outlet::new(Box::new(move |message| {
+            let messages = inbox.messages.lock();
+            let mut messages = messages.unwrap_or_else(PoisonError::into_inner);
+            messages.push((token, message));
+            drop(messages);
+            inbox.wake();
+        })))
+    }
+
+    pub(super) fn take_messages(&self) -> Vec<(Token, Vec<u8>)> {
+        let messages = self.messages.lock();
+        std::mem::take(&mut *messages.unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn take(&self) -> Vec<Incoming> {
@@ -119,6 +144,7 @@ impl Acceptor {
                                 local,
                                 session,
                                 is_secured: false,
+                                outlet: None,
                             },
                         ));
                     }

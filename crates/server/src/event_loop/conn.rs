@@ -133,9 +133,14 @@ impl Conn {
     pub(super) fn due(&mut self, reply: &[u8]) {
         self.delayed_replies -= 1;
         self.delayed_bytes -= reply.len();
+        self.append(reply);
+    }
+
+    /// A message leaves with the next flush.
+    pub(super) fn append(&mut self, message: &[u8]) {
         match &mut self.tls {
-            None => self.pending.extend_from_slice(reply),
-            Some(tls) => tls.append(reply, &mut self.pending),
+            None => self.pending.extend_from_slice(message),
+            Some(tls) => tls.append(message, &mut self.pending),
         }
     }
 

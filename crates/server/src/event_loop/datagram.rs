@@ -75,6 +75,7 @@ impl Datagrams {
                 local,
                 session: Arc::new(Session::default()),
                 is_secured: false,
+                outlet: None,
             },
             pending: VecDeque::new(),
             waiting: 0,
@@ -212,7 +213,10 @@ impl EventLoop {
             ReplyAction::Later(delay_ns) => {
                 self.send_or_hold(index, datagrams, from, Some(delay_ns), reply);
             }
-            ReplyAction::Lose | ReplyAction::Close | ReplyAction::StartTls => {}
+            ReplyAction::Lose
+            | ReplyAction::Nothing
+            | ReplyAction::Close
+            | ReplyAction::StartTls => {}
         }
         self.out = out;
     }

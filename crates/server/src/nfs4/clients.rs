@@ -2,6 +2,7 @@
 
 mod client40;
 
+use super::back::Back;
 use super::session::{Limits, Session};
 use filermark_onc::nfs4::{Clientid4, Nfsstat4, Sessionid4, Verf};
 use std::collections::HashMap;
@@ -27,8 +28,10 @@ pub(crate) struct Client {
     reclaim_complete: AtomicBool,
     /// It has ended: it can get no more opens and locks.
     ended: AtomicBool,
-    /// Opens, and owners of locks by file.
+    /// Opens, owners of locks by file, and delegations.
     states: AtomicU64,
+    /// Delegations that were revoked, until the client has confirmed that.
+    revoked: AtomicU64,
 }
 
 impl Client {
@@ -42,6 +45,7 @@ impl Client {
             reclaim_complete: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             states: AtomicU64::new(0),
+            revoked: AtomicU64::new(0),
         }
     }
 
@@ -90,6 +94,21 @@ impl Client {
     pub(super) fn has_states(&self) -> bool {
         self.states.load(Ordering::SeqCst) > 0
     }
+
+    /// One of the counted states was revoked.
+    pub(super) fn state_is_revoked(&self) {
+        self.revoked.fetch_add(1, Ordering::SeqCst);
+        self.count_state_ended();
+    }
+
+    pub(super) fn revoked_state_ended(&self) {
+        self.revoked.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether a state was revoked and the client has not confirmed it.
+    pub(crate) fn has_revoked(&self) -> bool {
+        self.revoked.load(Ordering::Relaxed) > 0
+    }
 }
 
 /// Who asks for a client ID with EXCHANGE_ID.
@@ -126,6 +145,8 @@ pub(crate) struct SessionRequest {
 pub(crate) struct Sent {
     pub(crate) sessionid: Sessionid4,
     pub(crate) limits: Limits,
+    /// It has a channel for callbacks.
+    pub(crate) has_back: bool,
 }
 
 #[derive(Debug)]
@@ -288,6 +309,7 @@ impl Clients {
     pub(crate) fn create_session(
         &self,
         request: &SessionRequest,
+        back: Option<Back>,
         now_ns: u64,
     ) -> (Result<Sent, Nfsstat4>, Option<Arc<Client>>) {
         let table = &mut *self.write();
@@ -304,7 +326,7 @@ impl Clients {
             return (Err(Nfsstat4::ClidInuse), None);
         }
         record.client.renew(now_ns);
-        let created = self.add_session(table, request);
+        let created = self.add_session(table, request, back);
         let replaced = match created {
             Ok(_) => confirm(table, request.clientid),
             Err(_) => None,
@@ -316,7 +338,12 @@ impl Clients {
         (created, replaced)
     }
 
-    fn add_session(&self, table: &mut Table, request: &SessionRequest) -> Result<Sent, Nfsstat4> {
+    fn add_session(
+        &self,
+        table: &mut Table,
+        request: &SessionRequest,
+        back: Option<Back>,
+    ) -> Result<Sent, Nfsstat4> {
         let record = table.records.get_mut(&request.clientid);
         let record = record.ok_or(Nfsstat4::StaleClientid)?;
         if record.sessions.len() >= SESSIONS_MAX {
@@ -336,9 +363,14 @@ impl Clients {
         sessionid[..8].copy_from_slice(&self.epoch.to_be_bytes());
         sessionid[8..].copy_from_slice(&table.made.to_be_bytes());
         record.sessions.push(sessionid);
-        let session = Session::new(sessionid, record.client.clone(), limits);
+        let has_back = back.is_some();
+        let session = Session::new(sessionid, record.client.clone(), limits, back);
         table.sessions.insert(sessionid, Arc::new(session));
-        Ok(Sent { sessionid, limits })
+        Ok(Sent {
+            sessionid,
+            limits,
+            has_back,
+        })
     }
 
     /// The session with this ID.
@@ -349,6 +381,18 @@ impl Clients {
     pub(crate) fn session(&self, id: &Sessionid4) -> Result<Arc<Session>, Nfsstat4> {
         let table = self.read();
         table.sessions.get(id).cloned().ok_or(Nfsstat4::Badsession)
+    }
+
+    /// The sessions of a client that have a channel for callbacks.
+    pub(crate) fn sessions_with_back(&self, id: Clientid4) -> Vec<Arc<Session>> {
+        let table = self.read();
+        let sessions = table.records.get(&id).map(|record| &record.sessions);
+        let found = sessions.into_iter().flatten();
+        let found = found.filter_map(|id| table.sessions.get(id));
+        found
+            .filter(|session| session.back.is_some())
+            .cloned()
+            .collect()
     }
 
     /// DESTROY_SESSION.
@@ -364,18 +408,17 @@ impl Clients {
         Ok(())
     }
 
-    /// DESTROY_CLIENTID.
+    /// DESTROY_CLIENTID. What was revoked of the client is to be ended.
     ///
     /// # Errors
     /// STALE_CLIENTID, and CLIENTID_BUSY of a client with sessions or state.
-    pub(crate) fn destroy_client(&self, id: Clientid4) -> Result<(), Nfsstat4> {
+    pub(crate) fn destroy_client(&self, id: Clientid4) -> Result<Option<Arc<Client>>, Nfsstat4> {
         let table = &mut *self.write();
         let record = table.records.get(&id).ok_or(Nfsstat4::StaleClientid)?;
         if !record.sessions.is_empty() || record.client.has_states() {
             return Err(Nfsstat4::ClientidBusy);
         }
-        table.remove(id);
-        Ok(())
+        Ok(table.remove(id))
     }
 
     /// Ends the clients whose leases began before `oldest_ns`.

@@ -1,20 +1,26 @@
-//! The opens and locks of files, by stateid (RFC 8881 sections 8.2 and 9).
+//! The opens, locks and delegations of files, by stateid (RFC 8881 sections 8.2, 9 and 10).
 //!
 //! Files are in parts by number, each under a lock of its own. READ and WRITE share that lock, so that
 //! threads do not wait for each other; OPEN, CLOSE and LOCK have it alone.
 
+mod delegating;
 mod locking;
 mod owned;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use delegating::{
+    DelegationCounts, DelegationKind, FileUse, Granted, NotGranted, Undelegated, Wish,
+};
 pub(crate) use locking::{Holder, LockRequest, Locker, NotLocked};
 
 use super::clients::Client;
 use super::locks::Ranges;
+use super::recall::Recall;
 use super::share::Share;
 use crate::memfs::FileId;
-use filermark_onc::nfs4::{Nfsstat4, Stateid4};
+use delegating::{Delegation, Delegations};
+use filermark_onc::nfs4::{Nfsstat4, Stateid4, share};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -51,6 +57,7 @@ struct Locks {
 enum State {
     Open(Open),
     Locks(Locks),
+    Delegation(Delegation),
 }
 
 impl State {
@@ -58,6 +65,7 @@ impl State {
         match self {
             State::Open(open) => open.file,
             State::Locks(locks) => locks.file,
+            State::Delegation(delegation) => delegation.file,
         }
     }
 
@@ -65,6 +73,7 @@ impl State {
         match self {
             State::Open(open) => &open.client,
             State::Locks(locks) => &locks.client,
+            State::Delegation(delegation) => &delegation.client,
         }
     }
 
@@ -72,7 +81,12 @@ impl State {
         match self {
             State::Open(open) => open.seqid,
             State::Locks(locks) => locks.seqid,
+            State::Delegation(_) => delegating::SEQID,
         }
+    }
+
+    fn is_revoked(&self) -> bool {
+        matches!(self, State::Delegation(delegation) if delegation.is_revoked)
     }
 }
 
@@ -85,18 +99,60 @@ struct Shard {
     ranges: usize,
 }
 
+/// An OPEN of a file that is there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenRequest<'a> {
+    pub(crate) client: &'a Arc<Client>,
+    pub(crate) file: FileId,
+    pub(crate) owner: &'a [u8],
+    pub(crate) share: Share,
+    /// The file is cut to no bytes.
+    pub(crate) truncates: bool,
+    /// `None`: no delegation is to be granted.
+    pub(crate) wish: Option<Wish>,
+    pub(crate) now_ns: u64,
+}
+
+impl OpenRequest<'_> {
+    /// What it does to delegations of others.
+    fn file_use(&self) -> FileUse {
+        let changes = self.share.access & share::WRITE != 0 || self.share.deny & share::READ != 0;
+        match changes || self.truncates {
+            true => FileUse::Change,
+            false => FileUse::Read,
+        }
+    }
+}
+
 /// What OPEN made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Opened {
     pub(crate) stateid: Stateid4,
     /// The owner did not have the file open before.
     pub(crate) is_new: bool,
+    /// `None`: none was asked for.
+    pub(crate) delegation: Option<Granted>,
 }
 
-/// All opens and locks of one server.
+/// Why a file was not opened.
+#[derive(Debug)]
+pub(crate) enum NotOpened {
+    /// Delegations are in the way: the recalls to be sent now.
+    Delegated(Vec<Recall>),
+    Status(Nfsstat4),
+}
+
+impl From<Nfsstat4> for NotOpened {
+    fn from(status: Nfsstat4) -> NotOpened {
+        NotOpened::Status(status)
+    }
+}
+
+/// All opens, locks and delegations of one server.
 #[derive(Debug)]
 pub(crate) struct Files {
     shards: [RwLock<Shard>; SHARDS],
+    delegations: Delegations,
     made: AtomicU64,
     epoch: u32,
 }
@@ -129,14 +185,14 @@ impl Shard {
     fn opens(&self, file: FileId) -> impl Iterator<Item = (u64, &Open)> {
         self.of_file(file).filter_map(|(id, state)| match state {
             State::Open(open) => Some((id, open)),
-            State::Locks(_) => None,
+            _ => None,
         })
     }
 
     fn locks(&self, file: FileId) -> impl Iterator<Item = (u64, &Locks)> {
         self.of_file(file).filter_map(|(id, state)| match state {
             State::Locks(locks) => Some((id, locks)),
-            State::Open(_) => None,
+            _ => None,
         })
     }
 
@@ -162,7 +218,10 @@ impl Shard {
 
     fn remove(&mut self, id: u64) -> Option<State> {
         let state = self.states.remove(&id)?;
-        state.client().count_state_ended();
+        match state.is_revoked() {
+            true => state.client().revoked_state_ended(),
+            false => state.client().count_state_ended(),
+        }
         if let State::Locks(locks) = &state {
             self.ranges -= locks.ranges.len();
         }
@@ -180,6 +239,7 @@ impl Files {
     pub(super) fn new(epoch: u32) -> Files {
         Files {
             shards: Default::default(),
+            delegations: Delegations::default(),
             made: AtomicU64::new(0),
             epoch,
         }
@@ -232,6 +292,9 @@ impl Files {
         if state.client().id != client.id {
             return Err(Nfsstat4::BadStateid);
         }
+        if state.is_revoked() {
+            return Err(Nfsstat4::DelegRevoked);
+        }
         compare(stateid.seqid, state.seqid())?;
         Ok((id, state))
     }
@@ -253,15 +316,39 @@ impl Files {
     /// OPEN of a file (RFC 8881 section 18.16). An owner that has it open gets the union of both.
     ///
     /// # Errors
-    /// SHARE_DENIED, and where there are too many states DELAY.
-    pub(crate) fn open(
-        &self,
-        client: &Arc<Client>,
-        file: FileId,
-        owner: &[u8],
-        share: Share,
-    ) -> Result<Opened, Nfsstat4> {
+    /// Delegations that are in the way; SHARE_DENIED, and where there are too many states DELAY.
+    pub(crate) fn open(&self, request: &OpenRequest<'_>) -> Result<Opened, NotOpened> {
+        let OpenRequest { client, file, .. } = *request;
         let shard = &mut *self.write(Files::shard_of(file));
+        let by = (file, Some(client.id));
+        if let Some(recalls) = self.recall(shard, by, request.file_use(), request.now_ns) {
+            return Err(NotOpened::Delegated(recalls));
+        }
+        let (stateid, is_new) = self.add_open(shard, request)?;
+        let of = (client, file);
+        let granted = request
+            .wish
+            .map(|wish| self.grant(shard, of, (request.share, &wish), request.now_ns));
+        Ok(Opened {
+            stateid,
+            is_new,
+            delegation: granted,
+        })
+    }
+
+    /// The state of an OPEN, and whether it is new.
+    fn add_open(
+        &self,
+        shard: &mut Shard,
+        request: &OpenRequest<'_>,
+    ) -> Result<(Stateid4, bool), Nfsstat4> {
+        let OpenRequest {
+            client,
+            file,
+            owner,
+            share,
+            ..
+        } = *request;
         let is_same = |open: &Open| open.client.id == client.id && *open.owner == *owner;
         let mut own = None;
         for (id, open) in shard.opens(file) {
@@ -275,11 +362,7 @@ impl Files {
             let open = shard.open_mut(id)?;
             open.share = open.share.union(share);
             open.seqid = next(open.seqid);
-            let stateid = self.stateid(id, open.seqid);
-            return Ok(Opened {
-                stateid,
-                is_new: false,
-            });
+            return Ok((self.stateid(id, open.seqid), false));
         }
         let id = self.new_id(file);
         let open = Open {
@@ -290,10 +373,7 @@ impl Files {
             share,
         };
         shard.add(id, State::Open(open))?;
-        Ok(Opened {
-            stateid: self.stateid(id, 1),
-            is_new: true,
-        })
+        Ok((self.stateid(id, 1), true))
     }
 
     /// OPEN_DOWNGRADE.
@@ -349,14 +429,15 @@ impl Files {
     ) -> Result<(), Nfsstat4> {
         let shard = &*self.read(Files::shard_of(of.1));
         let (_, state) = self.find_of_file(shard, stateid, of)?;
-        let open = match state {
-            State::Open(open) => open,
+        let allowed = match state {
+            State::Open(open) => open.share.access,
             State::Locks(locks) => match shard.states.get(&locks.open) {
-                Some(State::Open(open)) => open,
+                Some(State::Open(open)) => open.share.access,
                 _ => return Err(Nfsstat4::BadStateid),
             },
+            State::Delegation(delegation) => delegation.access(),
         };
-        match access & !open.share.access {
+        match access & !allowed {
             0 => Ok(()),
             _ => Err(Nfsstat4::Openmode),
         }
@@ -384,13 +465,16 @@ impl Files {
         self.find(&self.read(shard), stateid, client).map(drop)
     }
 
-    /// FREE_STATEID: of locks without ranges.
+    /// FREE_STATEID: of locks without ranges, and of what was revoked.
     ///
     /// # Errors
     /// LOCKS_HELD of everything else that exists. Else what is wrong with the stateid.
     pub(crate) fn free(&self, stateid: &Stateid4, client: &Client) -> Result<(), Nfsstat4> {
         let shard = self.id(stateid)? as usize % SHARDS;
         let shard = &mut *self.write(shard);
+        if let Some(freed) = self.free_revoked(shard, stateid, client) {
+            return freed;
+        }
         let (id, state) = self.find(shard, stateid, client)?;
         match state {
             State::Locks(locks) if locks.ranges.is_empty() => {
@@ -403,7 +487,9 @@ impl Files {
 
     /// Ends all states of clients that have ended. Returns their open files, each as often as it was open.
     pub(crate) fn end_clients(&self, clients: &[Arc<Client>]) -> Vec<FileId> {
-        let with_states = clients.iter().filter(|client| client.has_states());
+        let with_states = clients
+            .iter()
+            .filter(|client| client.has_states() || client.has_revoked());
         let ended: HashSet<u64> = with_states.map(|client| client.id).collect();
         let mut closed = Vec::new();
         if ended.is_empty() {
@@ -419,8 +505,10 @@ impl Files {
                 .map(|(id, _)| *id)
                 .collect();
             for id in ids {
-                if let Some(State::Open(open)) = shard.remove(id) {
-                    closed.push(open.file);
+                match shard.remove(id) {
+                    Some(State::Open(open)) => closed.push(open.file),
+                    Some(State::Delegation(delegation)) => self.delegations.ended(&delegation),
+                    Some(State::Locks(_)) | None => {}
                 }
             }
         }

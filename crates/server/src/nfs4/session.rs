@@ -1,8 +1,9 @@
 //! One session: its limits, and slots with the reply cache (RFC 8881 section 2.10.6).
 
+use super::back::Back;
 use super::clients::Client;
 use filermark_onc::nfs4::{Nfsstat4, SequenceArgs, Sessionid4};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 /// The limits that were granted for calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +60,7 @@ impl Slot {
     }
 }
 
-/// A request that has its slot, which stays locked while the request is served: a retry on another
-/// connection waits for it.
+/// A request that has its slot, which stays locked while the request is served.
 #[derive(Debug)]
 pub(crate) enum Begun<'s> {
     /// To be executed.
@@ -75,15 +75,23 @@ pub(crate) struct Session {
     pub(crate) id: Sessionid4,
     pub(crate) client: Arc<Client>,
     pub(crate) limits: Limits,
+    /// The channel for callbacks; `None`: the client wants none, or the server does.
+    pub(crate) back: Option<Back>,
     slots: Box<[Mutex<Slot>]>,
 }
 
 impl Session {
-    pub(crate) fn new(id: Sessionid4, client: Arc<Client>, limits: Limits) -> Session {
+    pub(crate) fn new(
+        id: Sessionid4,
+        client: Arc<Client>,
+        limits: Limits,
+        back: Option<Back>,
+    ) -> Session {
         Session {
             id,
             client,
             limits,
+            back,
             slots: (0..limits.slots).map(|_| Mutex::default()).collect(),
         }
     }
@@ -93,10 +101,12 @@ impl Session {
         self.limits.slots - 1
     }
 
-    /// Finds the slot of a request and compares its sequence number (RFC 8881 section 2.10.6.1).
+    /// Finds the slot of a request and compares its sequence number (RFC 8881 section 2.10.6.1). It waits for
+    /// no other request.
     ///
     /// # Errors
-    /// The status for SEQUENCE. The slot is as it was.
+    /// The status for SEQUENCE, which is DELAY if the slot's request is being served on another connection
+    /// (section 2.10.6.2). The slot is as it was.
     pub(crate) fn begin(
         &self,
         args: &SequenceArgs,
@@ -107,7 +117,11 @@ impl Session {
         if args.highest_slotid >= self.limits.slots {
             return Err(Nfsstat4::BadHighSlot);
         }
-        let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = match slot.try_lock() {
+            Ok(slot) => slot,
+            Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(Nfsstat4::Delay),
+        };
         if args.sequenceid == slot.sequenceid.wrapping_add(1) {
             return Ok(Begun::New(slot));
         }
@@ -134,7 +148,7 @@ mod tests {
             operations: 8,
             slots,
         };
-        Session::new([1; 16], Arc::new(Client::for_tests(1)), limits)
+        Session::new([1; 16], Arc::new(Client::for_tests(1)), limits, None)
     }
 
     fn args(slotid: u32, sequenceid: u32) -> SequenceArgs {
@@ -199,6 +213,20 @@ mod tests {
             Ok(Begun::Retry(slot)) => assert_eq!(slot.kept(), None),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn requests_in_a_slot_that_is_in_use_are_to_come_later() {
+        let session = session(2);
+        let held = session.begin(&args(0, 1), 7);
+        assert!(matches!(held, Ok(Begun::New(_))));
+        for sequenceid in [0, 1, 2] {
+            let refused = session.begin(&args(0, sequenceid), 7).err();
+            assert_eq!(refused, Some(Nfsstat4::Delay), "{sequenceid}");
+        }
+        assert!(session.begin(&args(1, 1), 7).is_ok(), "another slot");
+        drop(held);
+        new(&session, 0, 1, None);
     }
 
     #[test]

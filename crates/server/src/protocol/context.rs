@@ -6,8 +6,8 @@ use super::mounts::Mounts;
 use super::null::Replies;
 use crate::faults::Faults;
 use crate::memfs::{Cred, FsConfig, MemFs};
-use crate::nfs4::{Clock, State4};
-use crate::options::ServerOptions;
+use crate::nfs4::{Clock, DelegationCounts, Outlet, State4};
+use crate::options::{Delegations, ServerOptions};
 use crate::stats::Counters;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::rpc::{AuthFlavor, AuthStat, CallHeader, Gids};
@@ -49,6 +49,16 @@ impl Shared {
     /// Changes refused for want of space.
     pub(crate) fn no_space_count(&self) -> u64 {
         self.fs.no_space_count()
+    }
+
+    /// What was done with delegations so far.
+    pub(crate) fn delegation_counts(&self) -> &DelegationCounts {
+        self.nfs4.files.delegation_counts()
+    }
+
+    /// Whether connections are to have a way for callbacks.
+    pub(crate) fn has_callbacks(&self) -> bool {
+        self.options.delegations != Delegations::Off && !self.options.null
     }
 
     /// Most bytes that requests may take that have come in part.
@@ -134,6 +144,8 @@ pub(crate) struct Peer {
     pub(crate) session: Arc<Session>,
     /// TLS protects the connection.
     pub(crate) is_secured: bool,
+    /// The way to send callbacks; `None`: there are none on this connection.
+    pub(crate) outlet: Option<Arc<Outlet>>,
 }
 
 impl Peer {
@@ -153,6 +165,8 @@ pub(crate) enum ReplyAction {
     Later(u64),
     /// Lose it.
     Lose,
+    /// There is none: the message was itself a reply, to a callback.
+    Nothing,
     /// Send it; TLS begins behind it.
     StartTls,
     /// The bytes were no RPC call: close the connection; drop the datagram.
@@ -193,6 +207,8 @@ pub(super) struct Context<'a> {
     /// As they hold for the client's transport.
     pub(super) options: &'a ServerOptions,
     pub(super) scratch: &'a mut Vec<u8>,
+    /// The way to send callbacks to the client of the connection.
+    pub(super) outlet: Option<&'a Arc<Outlet>>,
 }
 
 impl Service {
@@ -205,13 +221,14 @@ impl Service {
     }
 
     /// The context of a procedure that this caller calls over this connection.
-    pub(super) fn context<'a>(&'a mut self, caller: &'a Caller, peer: &Peer) -> Context<'a> {
+    pub(super) fn context<'a>(&'a mut self, caller: &'a Caller, peer: &'a Peer) -> Context<'a> {
         Context {
             shared: &self.shared,
             counters: &self.counters,
             caller,
             options: self.shared.options_for(peer),
             scratch: &mut self.scratch,
+            outlet: peer.outlet.as_ref(),
         }
     }
 }

@@ -115,7 +115,7 @@ impl Service {
         let args = Args::decode(procedure, d)?;
         if !must_be_done_once(procedure) {
             if !self.inject_error(procedure, call.xid, out) {
-                self.run(&args, &caller, call.xid, peer, out);
+                self.run((procedure, &args), &caller, call.xid, peer, out);
             }
             return Ok(());
         }
@@ -125,16 +125,33 @@ impl Service {
             if self.inject_error(procedure, call.xid, out) {
                 return CacheDecision::No;
             }
-            self.run(&args, &caller, call.xid, peer, out);
-            CacheDecision::Yes
+            self.run((procedure, &args), &caller, call.xid, peer, out)
         });
         self.counters.duplicates_answered.add(u64::from(repeated));
         Ok(())
     }
 
-    fn run(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, peer: &Peer, out: &mut Vec<u8>) {
+    /// Whether the reply is worth keeping: a call that was refused since it came too early was not executed.
+    fn run(
+        &mut self,
+        (procedure, args): (Procedure, &Args<'_>),
+        caller: &Caller,
+        xid: u32,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> CacheDecision {
+        let delegating = self.shared.has_callbacks().then(|| self.shared.clone());
+        let undelegated = match &delegating {
+            Some(shared) => shared.undelegated3(args, caller),
+            None => Ok(None),
+        };
+        if let Err(status) = undelegated {
+            reply(out, xid, |out| failure(procedure, status, out));
+            return CacheDecision::No;
+        }
         let mut cx = self.context(caller, peer);
         reply(out, xid, |out| serve(&mut cx, args, out));
+        CacheDecision::Yes
     }
 
     /// Whether this call is to be lost, as if it had never come.

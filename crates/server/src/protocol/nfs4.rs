@@ -9,9 +9,11 @@
 //! | `handles` | current and saved file handle, the root above the export |
 //! | `attributes`, `set_attributes` | values of attributes in both directions |
 //! | `objects`, `names`, `listing` | what is done with objects and names |
+//! | `callbacks` | delegations and their recalls |
 //! | `opens`, `locks`, `transfer`, `ranges` | what is done with open files |
 
 mod attributes;
+mod callbacks;
 mod clients;
 mod compound;
 mod faults;

@@ -9,6 +9,7 @@ mod load;
 mod null;
 mod procedures;
 mod programs;
+mod recalls;
 mod tls;
 mod udp;
 mod v2;

@@ -1,6 +1,7 @@
 //! The NFS driver: its settings, what the program has to know of it, its counters.
 
 mod counters;
+mod delegations;
 mod driver;
 mod security;
 
@@ -10,6 +11,7 @@ use crate::plan::Labels;
 use crate::plan::network::{Connections, IpChoice, Transport};
 use crate::protocol::NfsVersion;
 pub use counters::NfsCounter;
+pub use delegations::DelegationUse;
 pub(super) use driver::{NFS2, NFS3, NFS42};
 pub use security::NfsSecurity;
 use serde::{Deserialize, Serialize};
@@ -72,6 +74,9 @@ pub struct NfsPlan {
     /// TLS on the connections to the NFS program (TLS); `None`: in the clear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsPlan>,
+    /// What is done with delegations (DELEGATIONS).
+    #[serde(default, skip_serializing_if = "DelegationUse::is_refuse")]
+    pub delegations: DelegationUse,
     /// How procs share connections.
     pub connections: Connections,
     /// How long a reply may take before the call is sent again on a new
@@ -151,6 +156,7 @@ impl NfsPlan {
         ("rpc_timeout_ms", "RPC_TIMEOUT_MS"),
         ("rpc_retries", "RPC_RETRIES"),
         ("connections", "connections"),
+        ("delegations", "DELEGATIONS"),
         ("nfs_port", "NFS_PORT"),
         ("mount_port", "MOUNT_PORT"),
         ("transport", "transport (TCP)"),
@@ -207,6 +213,7 @@ impl Default for NfsPlan {
             portmap_port: PORTMAP_PORT,
             ip: IpChoice::default(),
             tls: None,
+            delegations: DelegationUse::default(),
             connections: Connections::default(),
             rpc_timeout_ms: 60_000,
             rpc_retries: 5,

@@ -1,16 +1,17 @@
-//! Answers to calls of the server on the connection (RFC 8881 section 20). The driver wants no
-//! delegations and no layouts, so there is nothing to return; but a server that calls gets an
-//! answer, as it may wait for one.
+//! Answers to calls of the server on the connection (RFC 8881 section 20): recalls of delegations, and
+//! what else a server may call, as it may wait for an answer.
 
 use super::setup::lost;
 use super::state::Sessions;
 use crate::driver::core::Core;
 use filermark_driver_kit::sockets::Event;
-use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::callback::{
-    Args, CbSequenceArgs, CbSequenceOk, Operation, PROC_COMPOUND, PROC_NULL, VERSION,
+    Args, CbGetattrArgs, CbGetattrOk, CbSequenceArgs, CbSequenceOk, Operation, PROC_COMPOUND,
+    PROC_NULL, VERSION,
 };
-use filermark_onc::nfs4::{CompoundArgs, CompoundResWriter, Nfsstat4};
+use filermark_onc::nfs4::{
+    Attribute, Attributes, CompoundArgs, CompoundResWriter, Fattr4, Nfsstat4,
+};
 use filermark_onc::record::OpenRecord;
 use filermark_onc::rpc::{AcceptStat, CallHeader, ReplyHeader};
 use filermark_onc::xdr::{Decoder, Encoder};
@@ -20,6 +21,9 @@ const KIND_AT: usize = 4;
 const CALL: u32 = 0;
 /// Most bytes of answers that wait to be sent.
 const UNSENT_MAX: usize = 256 << 10;
+/// Bits of CB_RECALL_ANY: delegations for reading and for writing (RFC 8881 section 20.6.1).
+const READ_BIT: u32 = 0;
+const WRITE_BIT: u32 = 1;
 /// Most operations of a callback that are looked at.
 const OPERATIONS_MAX: usize = 16;
 
@@ -41,97 +45,160 @@ impl Core<Sessions> {
         if client.unsent.len() > UNSENT_MAX {
             return lost("the server sends callbacks and does not take the answers".to_owned());
         }
-        let minor = self.own.request.minor;
-        let session = client.session.as_ref().map(|s| s.session.sessionid());
-        let out = &mut client.unsent;
-        let open = OpenRecord::begin(out);
+        // Out of its place while the tables are looked at.
+        let mut out = std::mem::take(&mut client.unsent);
+        let open = OpenRecord::begin(&mut out);
         match header.proc {
-            PROC_NULL => ReplyHeader::encode_success(out, header.xid),
+            PROC_NULL => ReplyHeader::encode_success(&mut out, header.xid),
             PROC_COMPOUND if matches!(header.vers, VERSION | 4) => {
-                ReplyHeader::encode_success(out, header.xid);
-                let number = &mut client.callback_number;
-                answer_compound(&mut d, minor, session, number, out);
+                ReplyHeader::encode_success(&mut out, header.xid);
+                self.answer_compound(conn, &mut d, &mut out);
             }
             _ => {
                 let refusal = ReplyHeader::accepted(header.xid, AcceptStat::ProcUnavail);
-                Encoder::new(out).put(&refusal);
+                Encoder::new(&mut out).put(&refusal);
             }
         }
-        open.finish(out);
+        open.finish(&mut out);
+        self.own.client(conn).unsent = out;
+        if self.own.client(conn).has_recalls {
+            self.return_recalled(conn);
+        }
         Event::Send
     }
-}
 
-/// Appends the results of a CB_COMPOUND, which has the minor version of the session's calls.
-fn answer_compound(
-    d: &mut Decoder<'_>,
-    minor: MinorVersion,
-    session: Option<[u8; 16]>,
-    number: &mut u32,
-    out: &mut Vec<u8>,
-) {
-    let Ok(args) = CompoundArgs::<Operation>::decode_callback(d) else {
-        CompoundResWriter::<Operation>::begin(out, b"").finish_as(Nfsstat4::Badxdr);
-        return;
-    };
-    let mut results = CompoundResWriter::<Operation>::begin(out, args.tag);
-    if args.minorversion != minor.number() {
-        results.finish_as(Nfsstat4::MinorVersMismatch);
-        return;
-    }
-    for (at, operation) in args.take(OPERATIONS_MAX).enumerate() {
-        let status = match operation {
-            Ok(Args::Sequence(sequence)) if at == 0 => {
-                answer_sequence(&sequence, session, number, &mut results)
-            }
-            Ok(other) => {
-                let operation = other.operation();
-                match (at, answer_status(operation)) {
-                    (0, _) => results.fail(operation, Nfsstat4::OpNotInSession),
-                    (_, Nfsstat4::Ok) => results.with(operation, |out| {
-                        out.extend_from_slice(&Nfsstat4::Ok.to_u32().to_be_bytes());
-                    }),
-                    (_, status) => results.fail(operation, status),
-                }
-            }
-            Err(error) => results.fail(error.resop(), error.status()),
+    /// Appends the results of a CB_COMPOUND, which has the minor version of the session's calls.
+    fn answer_compound(&mut self, conn: u32, d: &mut Decoder<'_>, out: &mut Vec<u8>) {
+        let Ok(mut args) = CompoundArgs::<Operation>::decode_callback(d) else {
+            CompoundResWriter::<Operation>::begin(out, b"").finish_as(Nfsstat4::Badxdr);
+            return;
         };
-        if status != Nfsstat4::Ok {
-            break;
+        let results_at = out.len();
+        let mut results = CompoundResWriter::<Operation>::begin(out, args.tag);
+        if args.minorversion != self.own.request.minor.number() {
+            results.finish_as(Nfsstat4::MinorVersMismatch);
+            return;
+        }
+        let number = match args.next() {
+            None => {
+                results.finish();
+                return;
+            }
+            Some(Ok(Args::Sequence(sequence))) => {
+                match self.judge_sequence_of(conn, &sequence) {
+                    Numbered::New => {}
+                    Numbered::Again => {
+                        results.replace(results_at, &self.own.client(conn).callback_results);
+                        return;
+                    }
+                    Numbered::Refused(status) => {
+                        results.fail(Operation::Sequence, status);
+                        results.finish();
+                        return;
+                    }
+                }
+                results.result::<CbSequenceArgs<'_>>(&Ok(CbSequenceOk {
+                    sessionid: sequence.sessionid,
+                    sequenceid: sequence.sequenceid,
+                    slotid: 0,
+                    highest_slotid: 0,
+                    target_highest_slotid: 0,
+                }));
+                sequence.sequenceid
+            }
+            Some(Ok(other)) => {
+                results.fail(other.operation(), Nfsstat4::OpNotInSession);
+                results.finish();
+                return;
+            }
+            Some(Err(error)) => {
+                results.fail(error.resop(), error.status());
+                results.finish();
+                return;
+            }
+        };
+        for operation in args.take(OPERATIONS_MAX) {
+            let status = match operation {
+                Ok(args) => self.execute_callback(conn, &args, &mut results),
+                Err(error) => results.fail(error.resop(), error.status()),
+            };
+            if status != Nfsstat4::Ok {
+                break;
+            }
+        }
+        let kept = results.finish_from(results_at);
+        let client = self.own.client(conn);
+        client.callback_number = number;
+        client.callback_results.clear();
+        client.callback_results.extend_from_slice(kept);
+    }
+
+    /// CB_SEQUENCE: one slot, in which calls are numbered from 1.
+    fn judge_sequence_of(&mut self, conn: u32, args: &CbSequenceArgs<'_>) -> Numbered {
+        let client = self.own.client(conn);
+        let session = client.session.as_ref().map(|s| s.session.sessionid());
+        let number = client.callback_number;
+        match session {
+            known if known != Some(args.sessionid) => Numbered::Refused(Nfsstat4::Badsession),
+            _ if args.slotid != 0 => Numbered::Refused(Nfsstat4::Badslot),
+            _ if args.sequenceid == number && number > 0 => Numbered::Again,
+            _ if args.sequenceid == number.wrapping_add(1) => Numbered::New,
+            _ => Numbered::Refused(Nfsstat4::SeqMisordered),
         }
     }
-    results.finish();
-}
 
-/// CB_SEQUENCE: one slot, in which calls are numbered from 1.
-fn answer_sequence(
-    args: &CbSequenceArgs<'_>,
-    session: Option<[u8; 16]>,
-    number: &mut u32,
-    results: &mut CompoundResWriter<'_, Operation>,
-) -> Nfsstat4 {
-    let status = match session {
-        known if known != Some(args.sessionid) => Nfsstat4::Badsession,
-        _ if args.slotid != 0 => Nfsstat4::Badslot,
-        // A retry gets the same answers, since no operation changes anything.
-        _ if args.sequenceid == *number && *number > 0 => Nfsstat4::Ok,
-        _ if args.sequenceid == number.wrapping_add(1) => Nfsstat4::Ok,
-        _ => Nfsstat4::SeqMisordered,
-    };
-    if status != Nfsstat4::Ok {
-        return results.fail(Operation::Sequence, status);
+    /// Executes an operation and appends its results.
+    fn execute_callback(
+        &mut self,
+        conn: u32,
+        args: &Args<'_>,
+        results: &mut CompoundResWriter<'_, Operation>,
+    ) -> Nfsstat4 {
+        let operation = args.operation();
+        let status = match args {
+            Args::Recall(args) => self.recall(conn, &args.stateid),
+            Args::RecallAny(args) => {
+                let kinds = (
+                    args.type_mask.has_bit(READ_BIT),
+                    args.type_mask.has_bit(WRITE_BIT),
+                );
+                self.recall_any(conn, args.objects_to_keep, kinds);
+                Nfsstat4::Ok
+            }
+            Args::Getattr(args) => match self.delegated_attributes(conn, args) {
+                None => Nfsstat4::Badhandle,
+                Some((change, size)) => {
+                    let asked = |attribute| args.attr_request.has(attribute);
+                    let values = Attributes {
+                        change: asked(Attribute::Change).then_some(change),
+                        size: asked(Attribute::Size).then_some(size),
+                        ..Attributes::default()
+                    };
+                    return results.result::<CbGetattrArgs<'_>>(&Ok(CbGetattrOk {
+                        obj_attributes: Fattr4::new(&values),
+                    }));
+                }
+            },
+            _ => answer_status(operation),
+        };
+        match status {
+            Nfsstat4::Ok => results.with(operation, |out| {
+                out.extend_from_slice(&Nfsstat4::Ok.to_u32().to_be_bytes());
+            }),
+            status => results.fail(operation, status),
+        }
     }
-    *number = args.sequenceid;
-    results.result::<CbSequenceArgs<'_>>(&Ok(CbSequenceOk {
-        sessionid: args.sessionid,
-        sequenceid: args.sequenceid,
-        slotid: 0,
-        highest_slotid: 0,
-        target_highest_slotid: 0,
-    }))
 }
 
-/// The answer of a client without delegations and layouts.
+/// How a callback is numbered.
+enum Numbered {
+    New,
+    /// The last one, sent again: it gets the same results.
+    Again,
+    Refused(Nfsstat4),
+}
+
+/// The answer to what has nothing to do with delegations: there are no layouts.
 const fn answer_status(operation: Operation) -> Nfsstat4 {
     match operation {
         Operation::Recall | Operation::Getattr => Nfsstat4::Badhandle,

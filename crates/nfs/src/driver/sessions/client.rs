@@ -81,7 +81,11 @@ pub(crate) struct Client {
     pub(super) flags_seen: u32,
     /// Sequence number of the last callback in the session.
     pub(super) callback_number: u32,
-    /// CLOSEs under way.
+    /// The results of that callback, for a retry.
+    pub(super) callback_results: Vec<u8>,
+    /// Delegations were recalled that are not returned yet.
+    pub(super) has_recalls: bool,
+    /// CLOSEs and DELEGRETURNs under way.
     pub(super) closing: u32,
     /// How far the end of it is.
     pub(super) ending: Ending,
@@ -110,6 +114,8 @@ impl Client {
             full_since: None,
             flags_seen: 0,
             callback_number: 0,
+            callback_results: Vec::new(),
+            has_recalls: false,
             closing: 0,
             ending: Default::default(),
             is_refused: false,

@@ -20,6 +20,10 @@ pub(super) enum StateCall {
     Confirm(u32),
     /// Closes this one of the files that are being closed.
     Close(u32),
+    /// Returns the delegation of this one.
+    Return(u32),
+    /// Confirms that the server has revoked that delegation.
+    Free(u32),
     /// SEQUENCE alone, in version 4.0 RENEW: renews the lease.
     Renew,
     /// Ends the session.
@@ -36,6 +40,8 @@ impl StateCall {
             Self::Open(_) => &[Sequence, Putfh, Open, Getattr],
             Self::Confirm(_) => &[Sequence, Putfh, OpenConfirm],
             Self::Close(_) => &[Sequence, Putfh, Close],
+            Self::Return(_) => &[Sequence, Putfh, Delegreturn],
+            Self::Free(_) => &[Sequence, FreeStateid],
             Self::Renew => &[Sequence],
             Self::DestroySession => &[Operation::DestroySession],
             Self::DestroyClientid => &[Operation::DestroyClientid],
@@ -115,7 +121,10 @@ pub(super) fn renews_lease(call: &Call<SessionCall>) -> bool {
 pub(super) fn is_cached(call: &Call<SessionCall>) -> bool {
     match call.own.kind {
         Some(StateCall::Work(work)) => work.is_cached(),
-        Some(kind) => matches!(kind, StateCall::Open(_) | StateCall::Close(_)),
+        Some(kind) => matches!(
+            kind,
+            StateCall::Open(_) | StateCall::Close(_) | StateCall::Return(_) | StateCall::Free(_)
+        ),
         None => matches!(
             call.procedure,
             Procedure::Setattr

@@ -13,6 +13,7 @@ use crate::driver::ops::LogicalOp;
 use crate::driver::request::{fills, new_size};
 use crate::version4::begin_compound;
 use filermark_engine::driver::Action;
+use filermark_model::plan::DelegationUse;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Encoder;
@@ -223,7 +224,9 @@ impl Core<Sessions> {
         match kind {
             StateCall::Open(key) => {
                 let owner = self.owner_name(call, op.proc);
-                let open = self.open_args(call, &owner, Openflag4::NoCreate);
+                let file = self.own.opens[op.proc as usize].get(key);
+                let access = file.map_or(share::BOTH, |file| file.access);
+                let open = self.open_args(call, access, &owner, Openflag4::NoCreate);
                 if self.own.has_sessions() {
                     let handle = self.handle_of(op.proc, key);
                     compound.op(&putfh(handle.handle())).op(&open);
@@ -264,6 +267,21 @@ impl Core<Sessions> {
             }
             // It is encoded by `encode_work`.
             StateCall::Work(_) => {}
+            StateCall::Return(place) => {
+                if let Some(returned) = self.own.closing(place) {
+                    compound
+                        .op(&putfh(returned.handle.handle()))
+                        .op(&DelegreturnArgs {
+                            deleg_stateid: returned.stateid,
+                        });
+                }
+            }
+            StateCall::Free(place) => {
+                if let Some(revoked) = self.own.closing(place) {
+                    let stateid = revoked.stateid;
+                    compound.op(&FreeStateidArgs { stateid });
+                }
+            }
             StateCall::DestroySession => {
                 let sessionid = client.to_be_destroyed().unwrap_or_default();
                 compound.op(&DestroySessionArgs { sessionid });
@@ -385,7 +403,7 @@ impl Core<Sessions> {
                 let owner = self.owner_name(call, op.proc);
                 let open = OpenArgs {
                     claim: OpenClaim4::Null(name),
-                    ..self.open_args(call, &owner, Openflag4::Create(how))
+                    ..self.open_args(call, share::BOTH, &owner, Openflag4::Create(how))
                 };
                 let rights = AccessArgs { access: ALL_RIGHTS };
                 compound
@@ -447,23 +465,28 @@ impl Core<Sessions> {
         OwnerName::new(self.own.owners[proc as usize], number)
     }
 
-    /// OPEN of the current file. In a session client ID and sequence number are not used.
+    /// OPEN of the current file for this access. In a session client ID and sequence number are not used;
+    /// where delegations are kept, the server decides whether it grants one.
     fn open_args<'a>(
         &self,
         call: &Call<SessionCall>,
+        access: u32,
         owner: &'a OwnerName,
         openhow: Openflag4<'a>,
     ) -> OpenArgs<'a> {
-        let claim = OpenClaim4::Fh;
-        let open = open_args(owner.as_bytes(), openhow, claim);
-        if self.own.has_sessions() {
+        let has_sessions = self.own.has_sessions();
+        let wanted = match self.own.delegations {
+            DelegationUse::Refuse if has_sessions => share::WANT_NO_DELEG,
+            _ => 0,
+        };
+        let open = open_args(access | wanted, owner.as_bytes(), openhow, OpenClaim4::Fh);
+        if has_sessions {
             return open;
         }
         let client = &self.own.clients[call.conn as usize];
         let session = client.session.as_ref().map(|up| &up.session);
         OpenArgs {
             seqid: call.own.owner.map_or(0, |owner| owner.seqid),
-            share_access: share::BOTH,
             owner: StateOwner4 {
                 clientid: session.map_or(0, |session| session.clientid()),
                 owner: owner.as_bytes(),
@@ -526,13 +549,14 @@ pub(super) const fn putfh(object: FileHandle4<'_>) -> PutfhArgs<'_> {
 
 /// OPEN in a session, which needs no client ID and no sequence number.
 pub(super) const fn open_args<'a>(
+    share_access: u32,
     owner: &'a [u8],
     openhow: Openflag4<'a>,
     claim: OpenClaim4<'a>,
 ) -> OpenArgs<'a> {
     OpenArgs {
         seqid: 0,
-        share_access: share::BOTH | share::WANT_NO_DELEG,
+        share_access,
         share_deny: 0,
         owner: StateOwner4 { clientid: 0, owner },
         openhow,

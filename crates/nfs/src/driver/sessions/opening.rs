@@ -1,7 +1,7 @@
 //! When files are opened and closed, and the calls that wait for that.
 
 use super::compounds::StateCall;
-use super::opens::{self, OpenState};
+use super::opens::{self, OpenFile, OpenState};
 use super::state::{Closing, SessionCall, Sessions, Waiter};
 use crate::driver::core::{Core, Span};
 use crate::driver::counters::Tally;
@@ -10,8 +10,9 @@ use crate::driver::reply::CallOutcome;
 use filermark_engine::driver::{Action, DirRef, ObjectId, PROC_DIR, Request};
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
+use filermark_model::plan::DelegationUse;
 use filermark_onc::nfs3::Procedure;
-use filermark_onc::nfs4::{Fh4, Stateid4};
+use filermark_onc::nfs4::{Fh4, Nfsstat4, Stateid4, share};
 
 /// How often in a row a call's file is opened again because the server has lost the state.
 const REOPENED_MAX: u8 = 3;
@@ -20,8 +21,8 @@ const REOPENED_MAX: u8 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Nothing,
-    /// The file with this key is open.
-    Open(u32),
+    /// The file with this key is open for this access.
+    Open(u32, u32),
     /// It is not.
     Closed(u32),
     /// Neither its OPEN nor its CLOSE is under way.
@@ -74,13 +75,17 @@ impl Core<Sessions> {
             Some(StateCall::Work(work)) => {
                 let (proc, keys) = (logical.proc, self.keys_of_work(logical, work));
                 let opens = &self.own.opens[proc as usize];
-                let closed = keys.into_iter().flatten().find(|key| !opens.is_open(*key));
-                return closed.map_or(Need::Nothing, Need::Open);
+                let mut keys = keys.into_iter().flatten();
+                let closed = keys.find(|key| !opens.is_open(*key, share::BOTH));
+                return closed.map_or(Need::Nothing, |key| Need::Open(key, share::BOTH));
             }
             Some(_) => return Need::Nothing,
         }
         match call.procedure {
-            Procedure::Read | Procedure::Write => Need::Open(self.key_of(slot)),
+            Procedure::Read if self.own.delegations == DelegationUse::Keep => {
+                Need::Open(self.key_of(slot), share::READ)
+            }
+            Procedure::Read | Procedure::Write => Need::Open(self.key_of(slot), share::BOTH),
             Procedure::Remove => {
                 let Action::Remove { dir, name } = logical.action else {
                     return Need::Nothing;
@@ -143,18 +148,22 @@ impl Core<Sessions> {
     /// Whether the call can be sent as far as its file is concerned; if not, it waits for the
     /// OPEN or CLOSE that is under way or is begun here.
     pub(super) fn prepare(&mut self, slot: u32) -> Prepared {
-        let (key, is_to_be_open) = match self.need(slot) {
+        let (key, access) = match self.need(slot) {
             Need::Nothing => return Prepared::Ready,
-            Need::Open(key) => (key, true),
-            Need::Closed(key) | Need::Settled(key) => (key, false),
+            Need::Open(key, access) => (key, access),
+            Need::Closed(key) | Need::Settled(key) => (key, 0),
         };
+        let is_to_be_open = access != 0;
         let call = self.calls.get(slot);
         let (op, conn, xid) = (call.op, call.conn, call.xid);
         let proc = self.ops.get(op).proc;
         let now = self.state.now;
         let file = self.own.opens[proc as usize].find(key);
+        let lacks = |file: &OpenFile| access & !file.access != 0;
+        let lacks_access = file.as_deref().is_some_and(lacks);
         let (state, is_sent) = file.map_or((None, false), |f| (Some(f.state), f.is_sent));
         let is_begun = match (state, is_to_be_open) {
+            (Some(OpenState::Open(_)), true) if lacks_access => self.open(op, conn, key, access),
             (Some(OpenState::Open(_)), true) | (None, false) => return Prepared::Ready,
             (Some(OpenState::Opening | OpenState::Confirming(_) | OpenState::Closing), _) => {
                 // The wait for another operation's call is service time, too.
@@ -163,7 +172,10 @@ impl Core<Sessions> {
                 }
                 true
             }
-            (None, true) => self.open(op, conn, key),
+            (None, true) => {
+                self.make_space(op, conn);
+                self.open(op, conn, key, access)
+            }
             (Some(OpenState::Open(_)), false) => self.close(Some(op), conn, proc, key),
         };
         if !is_begun {
@@ -180,15 +192,15 @@ impl Core<Sessions> {
         Prepared::Parked
     }
 
-    /// Begins an OPEN for an operation.
-    fn open(&mut self, op: u32, conn: u32, key: u32) -> bool {
+    /// Begins an OPEN for an operation: of a file that is not open, or not for this access.
+    fn open(&mut self, op: u32, conn: u32, key: u32, access: u32) -> bool {
         let proc = self.ops.get(op).proc;
-        self.make_space(op, conn);
         if !self.own_call(conn, Some(op), StateCall::Open(key)) {
             return false;
         }
         let uses = self.own.uses;
-        self.own.opens[proc as usize].set(key, OpenState::Opening, uses);
+        let file = self.own.opens[proc as usize].set(key, OpenState::Opening, uses);
+        file.access = access;
         true
     }
 
@@ -209,12 +221,16 @@ impl Core<Sessions> {
         let OpenState::Open(stateid) = file.state else {
             return false;
         };
+        let (owner, is_delegated) = (file.owner, file.delegation.is_some());
+        if is_delegated && !self.return_delegation(op, conn, proc, key) {
+            return false;
+        }
         let closing = Closing {
             stateid,
             handle,
             proc,
             key,
-            owner: file.owner,
+            owner,
         };
         let place = self.own.keep_closing(closing);
         if !self.own_call(conn, op, StateCall::Close(place)) {
@@ -249,11 +265,16 @@ impl Core<Sessions> {
     /// An OPEN has failed: what waits for it ends with it.
     pub(super) fn not_opened(&mut self, proc: u32, key: u32, outcome: CallOutcome, now: Nanos) {
         let opens = &mut self.own.opens[proc as usize];
-        if opens
-            .find(key)
-            .is_some_and(|f| f.state == OpenState::Opening)
+        if let Some(file) = opens.find(key)
+            && file.state == OpenState::Opening
         {
-            opens.remove(key);
+            match file.earlier.take() {
+                Some(stateid) => {
+                    file.state = OpenState::Open(stateid);
+                    file.access = share::READ;
+                }
+                None => opens.remove(key),
+            }
         }
         while let Some(slot) = self.next_waiter(proc, key) {
             self.end_call(slot, outcome, now);
@@ -336,17 +357,32 @@ impl Core<Sessions> {
 
     /// The call uses the open of its file from now on.
     pub(super) fn use_open(&mut self, slot: u32) -> Stateid4 {
-        self.stop_using(slot);
         let key = self.key_of(slot);
-        let proc = self.ops.get(self.calls.get(slot).op).proc;
+        let call = self.calls.get(slot);
+        let (sent, proc) = (call.own.stateid, self.ops.get(call.op).proc);
+        if call.on_wire && call.own.used == Some(key) {
+            // A call that is sent again has the same arguments, also if its delegation was recalled.
+            let held = self.own.opens[proc as usize]
+                .find(key)
+                .and_then(|f| f.delegation);
+            if held.is_some_and(|held| held.stateid.other == sent.other) {
+                return sent;
+            }
+        }
+        self.stop_using(slot);
         self.own.uses += 1;
         let uses = self.own.uses;
+        let writes = self.calls.get(slot).procedure == Procedure::Write;
+        let end = self.calls.get(slot).offset + u64::from(self.calls.get(slot).length);
         let opens = &mut self.own.opens[proc as usize];
-        let Some(stateid) = opens.used(key, uses) else {
+        let Some(mut stateid) = opens.used(key, uses) else {
             return Stateid4::ANONYMOUS;
         };
         if let Some(file) = opens.find(key) {
             file.users += 1;
+            if let Some(held) = &mut file.delegation {
+                stateid = held.used(writes, end).unwrap_or(stateid);
+            }
         }
         let call = self.calls.get_mut(slot);
         call.own.used = Some(key);
@@ -381,13 +417,20 @@ impl Core<Sessions> {
             call.own.used.take(),
             call.own.second.take().map(|(key, _)| key),
         ];
-        let op = call.op;
+        let (op, stateid) = (call.op, call.own.stateid);
         for key in used.into_iter().flatten() {
             let proc = self.ops.get(op).proc;
             if let Some(file) = self.own.opens[proc as usize].find(key) {
                 file.users = file.users.saturating_sub(1);
+                if let Some(held) = &mut file.delegation
+                    && held.stateid.other == stateid.other
+                {
+                    held.users = held.users.saturating_sub(1);
+                }
             }
         }
+        // What waits for an OPEN uses nothing.
+        self.calls.get_mut(slot).own.stateid = Stateid4::ANONYMOUS;
     }
 
     /// The stateid of an object's open, if it is open.
@@ -399,7 +442,7 @@ impl Core<Sessions> {
 
     /// The server does not know the state of a call's file: it is opened again. Returns
     /// whether the call is sent again after that.
-    pub(super) fn open_again(&mut self, slot: u32) -> bool {
+    pub(super) fn open_again(&mut self, slot: u32, status: Nfsstat4) -> bool {
         let call = self.calls.get_mut(slot);
         let Some(key) = call.own.used else {
             return false;
@@ -408,11 +451,16 @@ impl Core<Sessions> {
             return false;
         }
         let call = self.calls.get(slot);
-        let op = call.op;
+        let (op, conn, stateid) = (call.op, call.conn, call.own.stateid);
         // Of two files it is not known which one is meant.
-        let lost = [Some((key, call.own.stateid)), call.own.second];
+        let lost = [Some((key, stateid)), call.own.second];
         self.stop_using(slot);
         let proc = self.ops.get(op).proc;
+        if self.lose_delegation(conn, (proc, key), &stateid, status) {
+            // It is sent again with the stateid of the open.
+            self.calls.requeue(slot);
+            return true;
+        }
         let opens = &mut self.own.opens[proc as usize];
         for (key, stateid) in lost.into_iter().flatten() {
             // Another call may have opened it again already.

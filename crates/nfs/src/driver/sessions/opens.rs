@@ -4,7 +4,7 @@
 use super::owners::Owner;
 use filermark_engine::driver::ObjectId;
 use filermark_engine::name::Name;
-use filermark_onc::nfs4::Stateid4;
+use filermark_onc::nfs4::{Stateid4, share};
 
 /// Most files that a proc keeps open.
 pub(super) const OPENS_MAX: usize = 64;
@@ -47,10 +47,33 @@ pub(super) enum OpenState {
     Closing,
 }
 
+/// A delegation that the client holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Delegation {
+    pub(super) stateid: Stateid4,
+    /// It is for writing, too.
+    pub(super) writes: bool,
+    /// The server has asked for it: it is returned when no call uses it.
+    pub(super) is_recalled: bool,
+    /// Calls under way with its stateid.
+    pub(super) users: u32,
+    /// The attributes `change` and `size` when it was granted.
+    pub(super) change: u64,
+    pub(super) size: u64,
+    /// Something was written since then.
+    pub(super) is_modified: bool,
+}
+
 /// A file in the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenFile {
     pub(super) state: OpenState,
+    /// What it is opened for: bits of `share`.
+    pub(super) access: u32,
+    /// The open that stays if the OPEN under way fails, which is to add an access.
+    pub(super) earlier: Option<Stateid4>,
+    /// The delegation, if there is one.
+    pub(super) delegation: Option<Delegation>,
     /// The OPEN or CLOSE under way was sent.
     pub(super) is_sent: bool,
     /// Calls under way that use it.
@@ -85,10 +108,50 @@ impl ProcOpens {
         self.files.get(self.place(key)?)
     }
 
-    /// Whether the file is open.
-    pub(super) fn is_open(&self, key: u32) -> bool {
-        let file = self.get(key);
-        file.is_some_and(|file| matches!(file.state, OpenState::Open(_)))
+    /// Whether the file is open for this access.
+    pub(super) fn is_open(&self, key: u32, access: u32) -> bool {
+        let serves = |file: &OpenFile| {
+            access & !file.access == 0 && matches!(file.state, OpenState::Open(_))
+        };
+        self.get(key).is_some_and(serves)
+    }
+
+    /// The key of the file with this delegation.
+    pub(super) fn delegated(&self, stateid: &Stateid4) -> Option<u32> {
+        let of = |file: &OpenFile| file.delegation.map(|held| held.stateid.other);
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(_, file)| of(file) == Some(stateid.other));
+        found.map(|(key, _)| *key)
+    }
+
+    /// The key of a file whose delegation was recalled and is not in use.
+    pub(super) fn recalled(&self) -> Option<u32> {
+        let is_due = |held: Delegation| held.is_recalled && held.users == 0;
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(_, file)| file.delegation.is_some_and(is_due));
+        found.map(|(key, _)| *key)
+    }
+
+    /// Whether an OPEN is under way.
+    pub(super) fn has_opening(&self) -> bool {
+        let mut files = self.files.iter();
+        files.any(|file| file.state == OpenState::Opening)
+    }
+
+    /// The delegations for writing, with their keys.
+    pub(super) fn held_for_writing(&self) -> impl Iterator<Item = (u32, &Delegation)> {
+        let files = self.keys.iter().zip(&self.files);
+        files.filter_map(|(key, file)| {
+            let held = file.delegation.as_ref().filter(|held| held.writes)?;
+            Some((*key, held))
+        })
+    }
+
+    /// All delegations.
+    pub(super) fn delegations(&mut self) -> impl Iterator<Item = &mut Delegation> {
+        self.files
+            .iter_mut()
+            .filter_map(|file| file.delegation.as_mut())
     }
 
     /// The stateid of an open file, which is used now.
@@ -106,6 +169,9 @@ impl ProcOpens {
     pub(super) fn set(&mut self, key: u32, state: OpenState, number: u64) -> &mut OpenFile {
         let file = OpenFile {
             state,
+            access: share::BOTH,
+            earlier: None,
+            delegation: None,
             is_sent: false,
             users: 0,
             last_use: number,
@@ -121,6 +187,10 @@ impl ProcOpens {
             }
         };
         let kept = &mut self.files[at];
+        kept.earlier = match (kept.state, state) {
+            (OpenState::Open(stateid), OpenState::Opening) => Some(stateid),
+            _ => None,
+        };
         kept.state = state;
         kept.is_sent = false;
         kept.last_use = number;
@@ -148,6 +218,9 @@ impl ProcOpens {
             self.files[at].name = name;
             // Calls under way know the earlier key.
             self.files[at].users = 0;
+            if let Some(held) = &mut self.files[at].delegation {
+                held.users = 0;
+            }
         }
     }
 
@@ -208,6 +281,10 @@ impl ProcOpens {
         while let Some(key) = self.any_open(None) {
             self.remove(key);
             lost += 1;
+        }
+        for file in &mut self.files {
+            lost += u64::from(file.earlier.take().is_some());
+            file.delegation = None;
         }
         lost
     }

@@ -76,6 +76,9 @@ impl Core<Sessions> {
                 return lost(reason);
             }
         }
+        if self.own.client(conn).has_recalls {
+            self.return_recalled(conn);
+        }
         if self.own.client(conn).lacks_slots() {
             return lost(
                 "no slot of the session is usable: the server has not answered their calls"
@@ -162,7 +165,7 @@ impl Core<Sessions> {
             | Nfsstat4::AdminRevoked
             | Nfsstat4::DelegRevoked
             | Nfsstat4::Expired
-                if is_refused && self.open_again(slot) =>
+                if is_refused && self.open_again(slot, status) =>
             {
                 // `open_again` has put it back into the queue.
                 Judged::Requeued
@@ -276,6 +279,7 @@ impl Core<Sessions> {
                 self.confirm_ended(proc, key, outcome);
             }
             Some(StateCall::Close(place)) => self.closed(conn, place),
+            Some(StateCall::Return(place) | StateCall::Free(place)) => self.returned(conn, place),
             Some(StateCall::Renew) => self.own.client(conn).renewed(),
             Some(StateCall::DestroySession) => self.session_ended(conn),
             Some(StateCall::DestroyClientid) => self.client_ended(conn, outcome),

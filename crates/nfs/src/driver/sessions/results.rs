@@ -104,6 +104,7 @@ impl Core<Sessions> {
                 compound.read::<PutfhArgs<'_>>()??;
                 let open = compound.read::<OpenArgs<'_>>()??;
                 self.note_open(slot, &open);
+                self.note_delegation(slot, &open.delegation, *compound);
                 rest(compound)
             }
             StateCall::Confirm(key) => {
@@ -130,6 +131,21 @@ impl Core<Sessions> {
                 // The lease is renewed; there are no callbacks.
                 Ok(()) | Err(Nfsstat4::CbPathDown) => Ok(CallOutcome::Ok),
                 Err(status) => Err(status.into()),
+            },
+            StateCall::Return(place) => {
+                let returned = match compound.read::<PutfhArgs<'_>>()? {
+                    Ok(()) => compound.read::<DelegreturnArgs>()?,
+                    Err(status) => Err(status),
+                };
+                if let Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) = returned {
+                    return Err(status.into());
+                }
+                self.delegreturn_ended(slot, place, returned);
+                Ok(CallOutcome::Ok)
+            }
+            StateCall::Free(_) => match compound.read::<FreeStateidArgs>()? {
+                Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => Err(status.into()),
+                Ok(()) | Err(_) => Ok(CallOutcome::Ok),
             },
             StateCall::DestroySession => {
                 compound.read::<DestroySessionArgs>()??;
@@ -238,6 +254,7 @@ impl Core<Sessions> {
     fn created(&mut self, slot: u32, compound: &mut Results<'_>) -> Result<CallOutcome, Early> {
         let open = compound.read::<OpenArgs<'_>>()??;
         self.note_open(slot, &open);
+        self.note_delegation(slot, &open.delegation, *compound);
         self.made_with_handle(slot, compound)
     }
 

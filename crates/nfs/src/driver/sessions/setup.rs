@@ -9,6 +9,7 @@ use crate::driver::variant::ConnTimer;
 use crate::version4::{Established, SetupStep, StatusFlags, begin_compound};
 use filermark_driver_kit::sockets::{Event, probe_xid};
 use filermark_model::Nanos;
+use filermark_model::plan::DelegationUse;
 use filermark_onc::nfs4::{
     BindConnToSessionArgs, CompoundRes, Nfsstat4, PROC_COMPOUND, channel_dir,
 };
@@ -54,7 +55,10 @@ impl Core<Sessions> {
         let mut compound = begin_compound(out, self.own.request.minor);
         compound.op(&BindConnToSessionArgs {
             sessid: established.session.sessionid(),
-            dir: channel_dir::FORE,
+            dir: match self.own.delegations {
+                DelegationUse::Refuse => channel_dir::FORE,
+                DelegationUse::Keep => channel_dir::BOTH,
+            },
             use_conn_in_rdma_mode: false,
         });
         compound.finish();
@@ -129,6 +133,7 @@ impl Core<Sessions> {
         client.is_lost = false;
         client.dead_slots = 0;
         client.callback_number = 0;
+        client.callback_results.clear();
         client.number = client.number.wrapping_add(1);
         client.last_call = self.state.now;
         self.start_renewal(conn);

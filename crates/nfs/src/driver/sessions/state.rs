@@ -8,6 +8,7 @@ use super::owners::{Owner, ProcOwners};
 use super::work::WorkState;
 use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
+use filermark_model::plan::DelegationUse;
 use filermark_onc::nfs4::{Fh4, Stateid4};
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ pub(super) struct Waiter {
     pub(super) xid: u32,
 }
 
-/// A file that is being closed.
+/// A file that is being closed, or whose delegation is being returned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closing {
     pub(super) stateid: Stateid4,
@@ -83,6 +84,8 @@ pub(crate) struct Sessions {
     pub(super) uses: u64,
     /// By operation: what those keep that version 3 does not have.
     pub(super) works: Vec<WorkState>,
+    /// What is done with delegations.
+    pub(super) delegations: DelegationUse,
 }
 
 impl Sessions {
@@ -93,6 +96,7 @@ impl Sessions {
         procs: Vec<u32>,
         request: SessionRequest,
         busy_max: Nanos,
+        delegations: DelegationUse,
     ) -> Self {
         Self {
             clients,
@@ -108,6 +112,7 @@ impl Sessions {
             closing_free: Vec::new(),
             uses: 0,
             works: Vec::new(),
+            delegations,
         }
     }
 
@@ -135,7 +140,7 @@ impl Sessions {
         }
     }
 
-    /// Its CLOSE has ended.
+    /// Its call has ended.
     pub(super) fn forget_closing(&mut self, place: u32) -> Option<Closing> {
         let closing = self.closing.get_mut(place as usize)?.take()?;
         self.closing_free.push(place);

@@ -1,5 +1,6 @@
 //! The load of version 4 against a server in the test.
 
+mod delegations;
 mod recovery;
 mod refusals;
 mod server;
@@ -148,6 +149,7 @@ impl Bench {
         let state = self.server.state();
         assert!(state.clients.is_empty(), "{:?}", state.clients);
         assert!(state.opens.is_empty(), "{:?}", state.opens);
+        assert!(state.delegations.is_empty(), "{:?}", state.delegations);
         let count = |of| state.single.iter().filter(|o| **o == of).count();
         let sessions = count(Operation::DestroySession);
         assert_eq!(sessions, self.shard.conns.len());

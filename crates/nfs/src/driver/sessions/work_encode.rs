@@ -73,9 +73,15 @@ impl Core<Sessions> {
                 let place = self.place(op);
                 let owner = operation_owner(self.own.owners[op.proc as usize], call.op);
                 let claim = OpenClaim4::Null(place.text.as_bytes());
+                let access = share::BOTH | share::WANT_NO_DELEG;
                 compound
                     .op(&putfh(place.dir))
-                    .op(&open_args(owner.as_bytes(), Openflag4::NoCreate, claim))
+                    .op(&open_args(
+                        access,
+                        owner.as_bytes(),
+                        Openflag4::NoCreate,
+                        claim,
+                    ))
                     .op(&GetfhArgs {})
                     .op(&AccessArgs { access: ALL_RIGHTS })
                     .op(&GETATTR);

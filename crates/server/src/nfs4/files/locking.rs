@@ -162,8 +162,12 @@ impl Files {
                 id
             }
         };
-        let seqid = shard.change_ranges(id, |_| true, |ranges| ranges.lock(range))?;
-        Ok(self.stateid(id, seqid))
+        let changed = shard.change_ranges(id, |_| true, |ranges| ranges.lock(range));
+        if changed.is_err() && existing.is_none() {
+            // What the client does not learn of must not stay.
+            shard.remove(id);
+        }
+        Ok(self.stateid(id, changed?))
     }
 
     /// LOCKT: the lock that would be in the way of this client's owner.

@@ -40,13 +40,15 @@ impl Files {
             let (is_of_locks, owner) = match state {
                 State::Open(open) => (false, &open.owner),
                 State::Locks(locks) => (true, &locks.owner),
+                // It belongs to a client, and clients of this version get none.
+                State::Delegation(_) => return Err(Nfsstat4::BadStateid),
             };
-            OwnerKey {
+            Ok(OwnerKey {
                 clientid: state.client().id,
                 is_of_locks,
                 owner: owner.clone(),
-            }
-        })
+            })
+        })?
     }
 
     /// RELEASE_LOCKOWNER.
@@ -56,11 +58,11 @@ impl Files {
     pub(crate) fn release_owner(&self, client: &Client, owner: &[u8]) -> Result<(), Nfsstat4> {
         let is_of_owner = |state: &State| match state {
             State::Locks(locks) => locks.client.id == client.id && *locks.owner == *owner,
-            State::Open(_) => false,
+            State::Open(_) | State::Delegation(_) => false,
         };
         let holds = |state: &State| match state {
             State::Locks(locks) => !locks.ranges.is_empty(),
-            State::Open(_) => false,
+            State::Open(_) | State::Delegation(_) => false,
         };
         for shard in 0..SHARDS {
             let shard = &mut *self.write(shard);

@@ -34,6 +34,27 @@ fn lock(
     })
 }
 
+impl Files {
+    /// An OPEN without a delegation.
+    fn open_plain(
+        &self,
+        client: &Arc<Client>,
+        file: FileId,
+        owner: &[u8],
+        share: Share,
+    ) -> Result<Opened, NotOpened> {
+        self.open(&OpenRequest {
+            client,
+            file,
+            owner,
+            share,
+            truncates: false,
+            wish: None,
+            now_ns: 0,
+        })
+    }
+}
+
 const BOTH: Share = Share {
     access: share::BOTH,
     deny: 0,
@@ -94,7 +115,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Open(owner, share) => {
-                    let opened = files.open(&clients[owner / 2], FILE, &[owner as u8 % 2], share);
+                    let opened = files.open_plain(&clients[owner / 2], FILE, &[owner as u8 % 2], share);
                     let expected = model.open(owner, share);
                     prop_assert_eq!(opened.is_ok(), expected, "{:?}", opened);
                     if let Ok(opened) = opened {
@@ -141,8 +162,14 @@ proptest! {
 fn stateids_are_of_one_client_one_file_and_one_version() {
     let files = Files::new(9);
     let (one, two) = (client(1), client(2));
-    let first = files.open(&one, FILE, b"a", BOTH).expect("open").stateid;
-    let second = files.open(&one, FILE, b"a", BOTH).expect("open").stateid;
+    let first = files
+        .open_plain(&one, FILE, b"a", BOTH)
+        .expect("open")
+        .stateid;
+    let second = files
+        .open_plain(&one, FILE, b"a", BOTH)
+        .expect("open")
+        .stateid;
     assert_eq!((first.other, first.seqid + 1), (second.other, second.seqid));
     let check = |stateid: &Stateid4, client: &Client, file| {
         files
@@ -166,8 +193,14 @@ fn stateids_are_of_one_client_one_file_and_one_version() {
 fn locks_of_others_are_denied_and_end_with_their_open() {
     let files = Files::new(9);
     let (one, two) = (client(1), client(2));
-    let open = files.open(&one, FILE, b"a", BOTH).expect("open").stateid;
-    let theirs = files.open(&two, FILE, b"a", BOTH).expect("open").stateid;
+    let open = files
+        .open_plain(&one, FILE, b"a", BOTH)
+        .expect("open")
+        .stateid;
+    let theirs = files
+        .open_plain(&two, FILE, b"a", BOTH)
+        .expect("open")
+        .stateid;
     let locked = lock(&files, &one, exclusive(0, 9), Locker::New(b"l", &open)).expect("locked");
     let denied = lock(&files, &two, exclusive(9, 20), Locker::New(b"l", &theirs));
     let Err(NotLocked::Denied(holder)) = denied else {
@@ -199,7 +232,10 @@ fn locks_of_others_are_denied_and_end_with_their_open() {
 fn locks_without_ranges_can_be_freed() {
     let files = Files::new(9);
     let one = client(1);
-    let open = files.open(&one, FILE, b"a", BOTH).expect("open").stateid;
+    let open = files
+        .open_plain(&one, FILE, b"a", BOTH)
+        .expect("open")
+        .stateid;
     let locked = lock(&files, &one, exclusive(0, 9), Locker::New(b"l", &open)).expect("locked");
     let left = files
         .unlock(&locked, (&one, FILE), &exclusive(0, u64::MAX))
@@ -212,7 +248,10 @@ fn locks_without_ranges_can_be_freed() {
 fn locked_ranges_are_counted_and_limited() {
     let files = Files::new(9);
     let one = client(1);
-    let open = files.open(&one, FILE, b"a", BOTH).expect("an open").stateid;
+    let open = files
+        .open_plain(&one, FILE, b"a", BOTH)
+        .expect("an open")
+        .stateid;
     let counted = || files.read(5).ranges;
     let mut locked = 0..;
     let refused = locked.find_map(|number: u64| {
@@ -238,6 +277,22 @@ fn locked_ranges_are_counted_and_limited() {
 }
 
 #[test]
+fn a_lock_that_is_refused_for_want_of_ranges_leaves_nothing() {
+    let files = Files::new(9);
+    let one = client(1);
+    let open = files
+        .open_plain(&one, FILE, b"a", BOTH)
+        .expect("open")
+        .stateid;
+    files.write(5).ranges = RANGES_MAX;
+    let refused = lock(&files, &one, exclusive(0, 9), Locker::New(b"l", &open));
+    assert_eq!(refused, Err(NotLocked::Status(Nfsstat4::Delay)));
+    assert_eq!(files.read(5).locks(FILE).count(), 0);
+    files.write(5).ranges = 0;
+    assert!(lock(&files, &one, exclusive(0, 9), Locker::New(b"l", &open)).is_ok());
+}
+
+#[test]
 fn a_lock_needs_an_open_for_its_kind() {
     let files = Files::new(9);
     let one = client(1);
@@ -245,7 +300,10 @@ fn a_lock_needs_an_open_for_its_kind() {
         access: share::READ,
         deny: 0,
     };
-    let open = files.open(&one, FILE, b"a", read).expect("open").stateid;
+    let open = files
+        .open_plain(&one, FILE, b"a", read)
+        .expect("open")
+        .stateid;
     let refused = lock(&files, &one, exclusive(0, 9), Locker::New(b"l", &open));
     assert_eq!(refused, Err(NotLocked::Status(Nfsstat4::Openmode)));
     let shared = Range {
@@ -260,9 +318,12 @@ fn everything_of_a_client_ends_with_it() {
     let files = Files::new(9);
     let (one, two) = (client(1), client(2));
     let other = FileId { number: 6, ..FILE };
-    let open = files.open(&one, FILE, b"a", BOTH).expect("open").stateid;
-    files.open(&one, other, b"a", BOTH).expect("open");
-    files.open(&two, FILE, b"a", BOTH).expect("open");
+    let open = files
+        .open_plain(&one, FILE, b"a", BOTH)
+        .expect("open")
+        .stateid;
+    files.open_plain(&one, other, b"a", BOTH).expect("open");
+    files.open_plain(&two, FILE, b"a", BOTH).expect("open");
     lock(&files, &one, exclusive(0, 9), Locker::New(b"l", &open)).expect("locked");
     let mut closed = files.end_clients(&[one, client(3)]);
     closed.sort();

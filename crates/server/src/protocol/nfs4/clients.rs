@@ -1,6 +1,7 @@
 //! EXCHANGE_ID, CREATE_SESSION, BIND_CONN_TO_SESSION, DESTROY_SESSION, DESTROY_CLIENTID and
 //! RECLAIM_COMPLETE (RFC 8881 sections 18.34 to 18.37, 18.50 and 18.51).
 
+use super::callbacks::back_of;
 use super::compound::{Compound, Results};
 use crate::nfs4::{ClientRequest, Limits, SessionRequest};
 use filermark_onc::nfs4::*;
@@ -96,7 +97,9 @@ impl Compound<'_> {
             limits: self.limits(&args.fore_chan_attrs)?,
         };
         let clients = &shared.nfs4.clients;
-        let (created, replaced) = clients.create_session(&request, self.now_ns);
+        let outlet = self.cx.outlet.filter(|_| self.delegates());
+        let back = outlet.and_then(|_| back_of(args, self.minor));
+        let (created, replaced) = clients.create_session(&request, back, self.now_ns);
         if let Some(replaced) = replaced {
             for file in shared.nfs4.end_clients(&[replaced]) {
                 shared.fs.release(file);
@@ -104,11 +107,17 @@ impl Compound<'_> {
         }
         let created = created?;
         let limits = created.limits;
+        if created.has_back {
+            self.bind_back(&created.sessionid)?;
+        }
         Ok(CreateSessionOk {
             sessionid: created.sessionid,
             sequence: args.sequence,
-            // No callbacks are sent, and replies are not kept over a restart.
-            flags: 0,
+            // Replies are not kept over a restart.
+            flags: match created.has_back {
+                true => create_session::CONN_BACK_CHAN,
+                false => 0,
+            },
             fore_chan_attrs: ChannelAttrs4 {
                 headerpadsize: 0,
                 maxrequestsize: limits.request_bytes,
@@ -126,8 +135,19 @@ impl Compound<'_> {
         })
     }
 
-    /// Any connection may carry the calls of a session: nothing is to be remembered (RFC 8881 section
-    /// 2.10.3.1, as there is no state protection).
+    /// Callbacks of a session go over this connection, too. `false`: the session has none.
+    fn bind_back(&self, id: &Sessionid4) -> Res<bool> {
+        let session = self.cx.shared.nfs4.clients.session(id)?;
+        let (Some(back), Some(outlet)) = (&session.back, self.cx.outlet) else {
+            return Ok(false);
+        };
+        back.bind(outlet);
+        self.cx.shared.advance(&session);
+        Ok(true)
+    }
+
+    /// Any connection may carry the calls of a session: nothing is to be remembered of that (RFC 8881
+    /// section 2.10.3.1, as there is no state protection).
     pub(super) fn bind_conn_to_session(
         &self,
         args: &BindConnToSessionArgs,
@@ -136,9 +156,12 @@ impl Compound<'_> {
             return Err(Nfsstat4::NotOnlyOp);
         }
         self.cx.shared.nfs4.clients.session(&args.sessid)?;
-        let dir = match args.dir {
-            channel_dir::FORE | channel_dir::BOTH => channel_dir::FORE,
-            channel_dir::BACK | channel_dir::BACK_OR_BOTH => channel_dir::BACK,
+        let wants_back = args.dir != channel_dir::FORE;
+        let is_back = wants_back && self.bind_back(&args.sessid)?;
+        let dir = match (args.dir, is_back) {
+            (channel_dir::FORE, _) | (channel_dir::BOTH, false) => channel_dir::FORE,
+            (channel_dir::BACK, _) | (channel_dir::BACK_OR_BOTH, false) => channel_dir::BACK,
+            (channel_dir::BOTH | channel_dir::BACK_OR_BOTH, true) => channel_dir::BOTH,
             _ => return Err(Nfsstat4::Badxdr),
         };
         Ok(BindConnToSessionOk {
@@ -160,7 +183,11 @@ impl Compound<'_> {
     }
 
     pub(super) fn destroy_clientid(&self, args: &DestroyClientidArgs) -> DestroyClientidRes {
-        self.cx.shared.nfs4.clients.destroy_client(args.clientid)
+        let shared = self.cx.shared;
+        let ended = shared.nfs4.clients.destroy_client(args.clientid)?;
+        // What was revoked and not freed.
+        shared.nfs4.files.end_clients(&Vec::from_iter(ended));
+        Ok(())
     }
 
     pub(super) fn reclaim_complete(&self, args: &ReclaimCompleteArgs) -> ReclaimCompleteRes {

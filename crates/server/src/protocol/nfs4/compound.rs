@@ -5,7 +5,7 @@ use super::super::context::Context;
 use super::handles::Place;
 use super::status;
 use crate::memfs::FsError;
-use crate::nfs4::{Begun, Client, Session};
+use crate::nfs4::{Back, Begun, Client, Session};
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::*;
 use filermark_onc::record::OpenRecord;
@@ -49,6 +49,7 @@ pub(super) struct Compound<'a> {
     pub(super) session: Option<Arc<Session>>,
     /// Minor version 0: the client of the present operation, by its client ID or stateid.
     pub(super) client40: Option<Arc<Client>>,
+    pub(super) sequence: Option<SequenceArgs>,
     pub(super) current: Option<Place>,
     pub(super) saved: Option<Place>,
     pub(super) served: ServedCompound,
@@ -80,6 +81,7 @@ pub(super) fn serve(
         now_ns,
         session: None,
         client40: None,
+        sequence: None,
         current: None,
         saved: None,
         served: ServedCompound::default(),
@@ -217,6 +219,7 @@ impl Compound<'_> {
         slot.start(args.sequenceid, call.digest);
         results.result::<SequenceArgs>(&Ok(sequenced(&session, args)));
         self.session = Some(session.clone());
+        self.sequence = Some(*args);
         self.response_bytes = session.limits.response_bytes as usize;
         if args.cachethis {
             let cached = session.limits.cached_bytes as usize;
@@ -304,6 +307,15 @@ impl Compound<'_> {
     }
 }
 
+/// What the client is to know of its session (RFC 8881 section 18.46.3).
+fn status_flags(session: &Session) -> u32 {
+    let revoked = match session.client.has_revoked() {
+        true => seq4_status::RECALLABLE_STATE_REVOKED,
+        false => 0,
+    };
+    revoked | session.back.as_ref().map_or(0, Back::status)
+}
+
 fn sequenced(session: &Session, args: &SequenceArgs) -> SequenceOk {
     SequenceOk {
         sessionid: args.sessionid,
@@ -311,7 +323,7 @@ fn sequenced(session: &Session, args: &SequenceArgs) -> SequenceOk {
         slotid: args.slotid,
         highest_slotid: session.highest_slotid(),
         target_highest_slotid: session.highest_slotid(),
-        status_flags: 0,
+        status_flags: status_flags(session),
     }
 }
 

@@ -7,6 +7,7 @@ use super::{set_attributes, status};
 use crate::memfs::{
     Changed, DirEntryName, FileId, FsError, NAME_MAX, ObjectAttr, SpecialKind, Wcc,
 };
+use crate::nfs4::FileUse;
 use filermark_onc::nfs4::*;
 
 /// Checks a component of a path (RFC 8881 section 14.5).
@@ -114,8 +115,19 @@ impl Compound<'_> {
         })
     }
 
+    /// The file that a name leads to, as far as delegations are concerned.
+    fn named(&self, dir: FileId, name: &[u8]) -> Option<FileId> {
+        if !self.delegates() {
+            return None;
+        }
+        let found = self.find(Object::File(dir), name).ok()?;
+        found.file().ok()
+    }
+
     pub(super) fn remove(&self, args: &RemoveArgs<'_>) -> RemoveRes {
         let dir = self.changed_dir(self.current()?, args.target)?;
+        let file = self.named(dir, args.target);
+        let _undelegated = self.undelegated([file, None], FileUse::Change)?;
         let cred = self.cx.caller.cred();
         let done = self.cx.shared.fs.remove_any(dir, args.target, &cred);
         Self::of_fs(done.result)?;
@@ -133,6 +145,8 @@ impl Compound<'_> {
             dir: self.changed_dir(self.current()?, args.newname)?,
             name: args.newname,
         };
+        let files = [self.named(from.dir, from.name), self.named(to.dir, to.name)];
+        let _undelegated = self.undelegated(files, FileUse::Change)?;
         let (source, target, result) = self.cx.shared.fs.rename(from, to, &self.cx.caller.cred());
         result.map_err(|error| match error {
             // Both directories are directories: the types of the objects do not fit.
@@ -149,6 +163,7 @@ impl Compound<'_> {
         let object = self.saved()?;
         let dir = self.changed_dir(self.current()?, args.newname)?;
         let id = object.file_or(Nfsstat4::Isdir)?;
+        let _undelegated = self.undelegated([Some(id), None], FileUse::Change)?;
         let cred = self.cx.caller.cred();
         let (_, done) = self.cx.shared.fs.link(id, dir, args.newname, &cred);
         Self::of_fs(done.result)?;

@@ -6,6 +6,7 @@ use super::compound::{Compound, Results};
 use super::handles::Object;
 use super::set_attributes;
 use crate::memfs::{FileKind, Rights};
+use crate::nfs4::FileUse;
 use filermark_onc::nfs4::access as bits;
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr;
@@ -31,6 +32,14 @@ const fn xattr_bits(rights: Rights) -> u32 {
     let write = if rights.write { XATTR_WRITE } else { 0 };
     read | write
 }
+/// What a client with a delegation for writing may have changed.
+const UNDELEGATED: Bitmap4 = Bitmap4::of(&[
+    Attribute::Change,
+    Attribute::Size,
+    Attribute::SpaceUsed,
+    Attribute::TimeModify,
+    Attribute::TimeMetadata,
+]);
 
 pub(super) fn flavors() -> SecinfoRes<'static> {
     Ok(SecinfoOk::new(&FLAVORS).unwrap_or_default())
@@ -40,6 +49,7 @@ impl Compound<'_> {
     pub(super) fn getattr(&self, args: &GetattrArgs, results: &mut Results<'_>) -> Nfsstat4 {
         let want = args.attr_request;
         let found = self.current().and_then(|object| {
+            self.may_be_asked(object, want)?;
             let attr = self.attr(object)?;
             Ok((object, attr, self.source(want)?))
         });
@@ -50,6 +60,20 @@ impl Compound<'_> {
                 }))
             }),
             Err(status) => results.fail(Operation::Getattr, status),
+        }
+    }
+
+    /// Attributes that a client with a delegation for writing may have changed are asked for after its
+    /// return (RFC 8881 section 10.4.3).
+    ///
+    /// # Errors
+    /// DELAY.
+    fn may_be_asked(&self, object: Object, want: Bitmap4) -> Res<()> {
+        match object {
+            Object::File(id) if !want.without(UNDELEGATED).eq(&want) => {
+                self.undelegated([Some(id), None], FileUse::Read).map(drop)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -69,6 +93,7 @@ impl Compound<'_> {
             self.must_be_file(object)?;
             self.check_stateid(&args.stateid, id, share::WRITE)?;
         }
+        let _undelegated = self.undelegated([Some(id), None], FileUse::Change)?;
         let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
         Self::of_fs(fs.setattr(id, &set, None, &cred).result)
     }

@@ -5,7 +5,7 @@ use super::handles::Object;
 use super::names::{change_info, check_name};
 use super::set_attributes;
 use crate::memfs::{CreateHow, FileId, SetAttr};
-use crate::nfs4::Share;
+use crate::nfs4::{Granted, NotOpened, OpenRequest, Share, Wish};
 use filermark_onc::nfs4::*;
 
 /// Bits of the access itself; the others are wishes for delegations.
@@ -21,6 +21,7 @@ struct Target {
     attrset: Bitmap4,
     /// It is to be cut to no bytes once it is open.
     truncates: bool,
+    /// The caller has made it with this call, or with the same one before: its mode does not matter.
     is_new: bool,
 }
 
@@ -33,16 +34,6 @@ fn share_of(access: u32, deny: u32) -> Res<Share> {
     match bits == 0 || wants & !WANTS != 0 || deny > share::BOTH {
         true => Err(Nfsstat4::Inval),
         false => Ok(Share { access: bits, deny }),
-    }
-}
-
-/// No delegation; to a client that has stated what it wants, with the reason.
-const fn no_delegation(access: u32) -> OpenDelegation4<'static> {
-    match access & 0xff00 {
-        0 => OpenDelegation4::None,
-        share::WANT_NO_DELEG => OpenDelegation4::NoneExt(OpenNoneDelegation4::NotWanted),
-        share::WANT_CANCEL => OpenDelegation4::NoneExt(OpenNoneDelegation4::Cancelled),
-        _ => OpenDelegation4::NoneExt(OpenNoneDelegation4::Resource(false)),
     }
 }
 
@@ -107,14 +98,25 @@ impl Compound<'_> {
             (OpenClaim4::Fh, Openflag4::NoCreate) => self.by_handle(object)?,
             (OpenClaim4::Fh, Openflag4::Create(_)) => return Err(Nfsstat4::Inval),
             (OpenClaim4::Previous(_), _) => return Err(Nfsstat4::NoGrace),
-            (OpenClaim4::DelegateCur(_) | OpenClaim4::DelegCurFh(_), _) => {
-                return Err(Nfsstat4::BadStateid); // no delegation was granted
+            (OpenClaim4::DelegateCur(claim), Openflag4::NoCreate) => {
+                self.held(self.existing(object, claim.file)?, &claim.delegate_stateid)?
+            }
+            (OpenClaim4::DelegCurFh(stateid), Openflag4::NoCreate) => {
+                self.held(self.by_handle(object)?, stateid)?
+            }
+            (OpenClaim4::DelegateCur(_) | OpenClaim4::DelegCurFh(_), Openflag4::Create(_)) => {
+                return Err(Nfsstat4::Inval);
             }
             (OpenClaim4::DelegatePrev(_) | OpenClaim4::DelegPrevFh, _) => {
                 return Err(Nfsstat4::Notsupp);
             }
         };
-        let stateid = self.opened(&target, args.owner.owner, share)?;
+        let is_held = matches!(
+            args.claim,
+            OpenClaim4::DelegateCur(_) | OpenClaim4::DelegCurFh(_)
+        );
+        let wish = self.wish(args.share_access).filter(|_| !is_held);
+        let (stateid, granted) = self.opened(&target, args.owner.owner, (share, wish))?;
         self.set_current(Object::File(target.id));
         self.set_stateid(stateid);
         Ok(OpenOk {
@@ -122,12 +124,17 @@ impl Compound<'_> {
             cinfo: target.cinfo,
             rflags: open_result::LOCKTYPE_POSIX | open_result::PRESERVE_UNLINKED,
             attrset: target.attrset,
-            delegation: no_delegation(args.share_access),
+            delegation: Self::delegation(args.share_access, granted),
         })
     }
 
     /// Makes the state of an open file.
-    fn opened(&self, target: &Target, owner: &[u8], share: Share) -> Res<Stateid4> {
+    fn opened(
+        &self,
+        target: &Target,
+        owner: &[u8],
+        (share, wish): (Share, Option<Wish>),
+    ) -> Res<(Stateid4, Option<Granted>)> {
         let shared = self.cx.shared;
         if !target.is_new {
             let rights = self.rights(Object::File(target.id))?;
@@ -139,14 +146,25 @@ impl Compound<'_> {
         }
         // The file stays while it is open, and no state is made of a file that is gone.
         Self::of_fs(shared.fs.hold(target.id))?;
-        let opened = shared
-            .nfs4
-            .files
-            .open(self.client()?, target.id, owner, share);
-        if !opened.is_ok_and(|opened| opened.is_new) {
+        let opened = shared.nfs4.files.open(&OpenRequest {
+            client: self.client()?,
+            file: target.id,
+            owner,
+            share,
+            truncates: target.truncates,
+            wish,
+            now_ns: self.now_ns,
+        });
+        if !opened.as_ref().is_ok_and(|opened| opened.is_new) {
             shared.fs.release(target.id);
         }
-        let opened = opened?;
+        let opened = opened.map_err(|error| match error {
+            NotOpened::Status(status) => status,
+            NotOpened::Delegated(recalls) => {
+                shared.send_recalls(recalls);
+                Nfsstat4::Delay
+            }
+        })?;
         if target.truncates {
             self.truncate(target.id).inspect_err(|_| {
                 if opened.is_new {
@@ -155,7 +173,15 @@ impl Compound<'_> {
                 }
             })?;
         }
-        Ok(opened.stateid)
+        Ok((opened.stateid, opened.delegation))
+    }
+
+    /// Checks that the client has a delegation of what it opens.
+    fn held(&self, target: Target, stateid: &Stateid4) -> Res<Target> {
+        let stateid = self.resolved(stateid)?;
+        let files = &self.cx.shared.nfs4.files;
+        files.check_delegation(&stateid, (self.client()?, target.id))?;
+        Ok(target)
     }
 
     fn truncate(&self, id: FileId) -> Res<()> {
@@ -233,7 +259,7 @@ impl Compound<'_> {
             cinfo: change_info(&made.wcc),
             attrset,
             truncates: false,
-            is_new: true,
+            is_new: !exists || found.attr.uid == self.cx.caller.uid,
         })
     }
 

@@ -40,6 +40,7 @@ impl Compound<'_> {
             OpenConfirm(_) OpenConfirmArgs => Err(Nfsstat4::BadStateid);
             OpenDowngrade(args) OpenDowngradeArgs => self.open_downgrade(args);
             Close(args) CloseArgs => self.close(args);
+            Delegreturn(args) DelegreturnArgs => self.delegreturn(args);
             Locku(args) LockuArgs => self.locku(args);
             Write(args) WriteArgs<'_> => self.write(args);
             Commit(_) CommitArgs => self.commit();
@@ -87,8 +88,6 @@ impl Compound<'_> {
                 results.result::<TestStateidArgs<'_>>(&res)
             }
             Args::Sequence(_) => results.fail(Operation::Sequence, Nfsstat4::SequencePos),
-            // No delegation was granted.
-            Args::Delegreturn(_) => results.fail(Operation::Delegreturn, Nfsstat4::BadStateid),
             other => results.fail(other.operation(), Nfsstat4::Notsupp),
         }
     }

@@ -6,6 +6,9 @@ use filermark_onc::nfs4::*;
 
 /// Most bytes of one COPY: the file system is locked meanwhile. The client sends another one for the rest.
 const COPY_BYTES_MAX: u64 = 16 << 20;
+/// Most bytes of one CLONE, which has to be whole; the file system is locked meanwhile. A client that is refused
+/// copies instead.
+const CLONE_BYTES_MAX: u64 = 256 << 20;
 
 impl Compound<'_> {
     /// The current file, which this stateid must allow to be used so.
@@ -119,6 +122,12 @@ impl Compound<'_> {
             count: args.count,
         };
         let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
+        let size = Self::of_fs(fs.readable_size(from, &cred))?;
+        let rest = size.saturating_sub(args.src_offset);
+        let count = if args.count == 0 { rest } else { args.count };
+        if count.min(rest) > CLONE_BYTES_MAX {
+            return Err(Nfsstat4::Notsupp);
+        }
         Self::of_fs(fs.copy_range(&range, &cred)).map(drop)
     }
 }

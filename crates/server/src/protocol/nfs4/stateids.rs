@@ -3,6 +3,7 @@
 
 use super::compound::Compound;
 use crate::memfs::FileId;
+use crate::nfs4::FileUse;
 use filermark_onc::nfs4::*;
 
 impl Compound<'_> {
@@ -38,7 +39,14 @@ impl Compound<'_> {
     pub(super) fn check_resolved(&self, stateid: &Stateid4, id: FileId, access: u32) -> Res<()> {
         let files = &self.cx.shared.nfs4.files;
         match *stateid {
-            Stateid4::ANONYMOUS | Stateid4::READ_BYPASS => files.check_anonymous(id, access),
+            Stateid4::ANONYMOUS | Stateid4::READ_BYPASS => {
+                let wanted = match access & share::WRITE {
+                    0 => FileUse::Read,
+                    _ => FileUse::Change,
+                };
+                self.undelegated([Some(id), None], wanted)?;
+                files.check_anonymous(id, access)
+            }
             Stateid4::INVALID => Err(Nfsstat4::BadStateid),
             _ => files.check_access(stateid, (self.client()?, id), access),
         }

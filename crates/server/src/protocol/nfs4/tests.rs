@@ -1,6 +1,7 @@
 //! Version 4 without sockets and without a real clock: records in, replies out.
 
 mod cache;
+mod delegations;
 mod files;
 mod hostile;
 mod limits;
@@ -88,6 +89,8 @@ struct Client {
     session: Sessionid4,
     /// Of the last request.
     sequenceid: u32,
+    /// Whether sessions have a channel for callbacks.
+    flags: u32,
 }
 
 /// What is asked for of a session.
@@ -114,6 +117,7 @@ impl Client {
                 local: ([127, 0, 0, 1], 2049).into(),
                 session: Arc::default(),
                 is_secured: false,
+                outlet: None,
             },
             uid: 0,
             minor: 2,
@@ -121,6 +125,7 @@ impl Client {
             clientid: 0,
             session: [0; 16],
             sequenceid: 0,
+            flags: 0,
         }
     }
 
@@ -129,7 +134,11 @@ impl Client {
     }
 
     fn asking(server: &Server, name: &[u8], asked: ChannelAttrs4) -> Client {
-        let mut client = Client::connect(server);
+        Client::connect(server).set_up(name, asked)
+    }
+
+    fn set_up(self, name: &[u8], asked: ChannelAttrs4) -> Client {
+        let mut client = self;
         let sequence = client.exchange(name, 1);
         client.create_session(sequence, asked);
         let done = client.call(|compound| {
@@ -158,16 +167,16 @@ impl Client {
     }
 
     fn create_session(&mut self, sequence: u32, asked: ChannelAttrs4) -> ChannelAttrs4 {
-        let clientid = self.clientid;
+        let (clientid, flags) = (self.clientid, self.flags);
         let answer = self.alone(|compound| {
             compound.op(&CreateSessionArgs {
                 clientid,
                 sequence,
-                flags: 0,
+                flags,
                 fore_chan_attrs: asked,
                 back_chan_attrs: asked,
-                cb_program: 0,
-                sec_parms: SecParms::EMPTY,
+                cb_program: 0x4000_0000,
+                sec_parms: SecParms::new(&[CallbackSecParms4::None]).expect("one"),
             });
         });
         let ok = answer.of::<CreateSessionArgs<'_>>(0).expect("a session");

@@ -126,6 +126,28 @@ counters! {
             "NFSv4.1: of these, flags that state was revoked or is to be reclaimed.",
         )
         .warns("times the status of SEQUENCE reported that state was revoked or is to be reclaimed");
+        DelegationsRead = c(
+            "delegations_read",
+            "NFSv4.1, DELEGATIONS=keep: delegations granted for reading.",
+        );
+        DelegationsWrite = c(
+            "delegations_write",
+            "NFSv4.1, DELEGATIONS=keep: delegations granted for writing.",
+        );
+        DelegationsRecalled = c(
+            "delegations_recalled",
+            "NFSv4.1: delegations that the server has recalled.",
+        )
+        .notes("delegations were recalled by the server, and returned");
+        DelegationsReturned = c(
+            "delegations_returned",
+            "NFSv4.1: delegations returned, also those at the end of the run.",
+        );
+        DelegationsRevoked = c(
+            "delegations_revoked",
+            "NFSv4.1: delegations that the server did not know any more when they were used or returned.",
+        )
+        .warns("delegations were revoked or forgotten by the server");
         NewContexts = c(
             "new_contexts",
             "Kerberos: contexts that were established again, because the server had lost them or their ticket had expired.",

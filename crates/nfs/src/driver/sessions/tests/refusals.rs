@@ -144,7 +144,10 @@ fn a_late_reply_with_an_earlier_state_does_not_drop_a_newer_open() {
     };
     let key = opens::of_object(FILE);
     core.own.opens[0].set(key, OpenState::Open(newer), 1);
-    assert!(core.open_again(slot), "it is sent again");
+    assert!(
+        core.open_again(slot, Nfsstat4::BadStateid),
+        "it is sent again"
+    );
     let file = core.own.opens[0].find(key).expect("it is open still");
     assert_eq!(file.state, OpenState::Open(newer));
 }

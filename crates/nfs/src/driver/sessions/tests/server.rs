@@ -104,6 +104,14 @@ pub(super) struct State {
     pub(super) verf: [u8; 8],
     /// The handle that each state was opened with.
     pub(super) files: BTreeMap<[u8; 12], Vec<u8>>,
+    /// Delegations that OPEN grants, as far as they are wanted: for reading, or with `true` for writing.
+    pub(super) grants: Option<bool>,
+    /// Delegations that are held, with the handles of their files.
+    pub(super) delegations: BTreeMap<[u8; 12], Vec<u8>>,
+    /// The stateids of READs, also of those without an answer.
+    pub(super) read_with: Vec<[u8; 12]>,
+    /// Delegations whose revocation was confirmed.
+    pub(super) freed: usize,
     /// CLOSEs with a state of another file.
     pub(super) wrong_handles: usize,
     pub(super) seen: usize,
@@ -141,6 +149,10 @@ impl Server {
             most_open: 0,
             verf: [1; 8],
             files: BTreeMap::new(),
+            grants: None,
+            delegations: BTreeMap::new(),
+            read_with: Vec::new(),
+            freed: 0,
             wrong_handles: 0,
             seen: 0,
             streams: Vec::new(),
@@ -353,6 +365,11 @@ impl State {
     ) -> Option<Vec<Vec<u8>>> {
         let header = reply.clone();
         let ops: Vec<Operation> = rest.iter().map(Args::operation).collect();
+        let reads = rest.iter().filter_map(|args| match args {
+            Args::Read(args) => Some(args.stateid.other),
+            _ => None,
+        });
+        self.read_with.extend(reads);
         // RECLAIM_COMPLETE belongs to the set-up.
         let is_set_up = ops.first() == Some(&Operation::ReclaimComplete);
         let seen = Seen {
@@ -485,7 +502,9 @@ impl State {
             true => 0,
             false => self.v40.latest(&stateid.other),
         };
-        stateid.seqid == latest && self.opens.contains_key(&stateid.other)
+        let is_known = self.opens.contains_key(&stateid.other)
+            || self.delegations.contains_key(&stateid.other);
+        stateid.seqid == latest && is_known
     }
 
     pub(super) fn open(&mut self, owner: &[u8]) -> Stateid4 {
@@ -497,6 +516,37 @@ impl State {
         Stateid4 { seqid: 1, other }
     }
 
+    /// What OPEN returns of delegations.
+    fn grant(&mut self, access: u32, file: &[u8]) -> OpenDelegation4<'static> {
+        let (Some(writes), 0) = (self.grants, access & share::WANT_NO_DELEG) else {
+            return OpenDelegation4::None;
+        };
+        let mut other = [9; 12];
+        other[..8].copy_from_slice(&self.next.to_be_bytes());
+        self.next += 1;
+        self.delegations.insert(other, file.to_vec());
+        let stateid = Stateid4 { seqid: 1, other };
+        let permissions = Nfsace4 {
+            acetype: 0,
+            flag: 0,
+            access_mask: 0,
+            who: b"OWNER@",
+        };
+        match writes {
+            false => OpenDelegation4::Read(OpenReadDelegation4 {
+                stateid,
+                recall: false,
+                permissions,
+            }),
+            true => OpenDelegation4::Write(OpenWriteDelegation4 {
+                stateid,
+                recall: false,
+                space_limit: NfsSpaceLimit4::Size(0),
+                permissions,
+            }),
+        }
+    }
+
     /// Executes an operation; the handle of a name is the name.
     pub(super) fn execute(
         &mut self,
@@ -506,6 +556,8 @@ impl State {
     ) -> Nfsstat4 {
         let values = Attributes {
             ftype: Some(Ftype4::Reg),
+            change: Some(40),
+            size: Some(100),
             ..Attributes::default()
         };
         let attrset = Bitmap4::EMPTY;
@@ -535,17 +587,30 @@ impl State {
                 if let OpenClaim4::Null(name) = args.claim {
                     *current = name.to_vec();
                 }
-                let is_wanted = args.share_access & share::WANT_NO_DELEG != 0;
-                assert!(is_wanted && !current.is_empty());
+                let is_refused = args.share_access & share::WANT_NO_DELEG != 0;
+                assert!((is_refused || self.grants.is_some()) && !current.is_empty());
                 let stateid = self.open(args.owner.owner);
                 self.files.insert(stateid.other, current.clone());
+                let delegation = self.grant(args.share_access, current);
                 compound.result::<OpenArgs<'_>>(&Ok(OpenOk {
                     stateid,
                     cinfo,
                     rflags: 0,
                     attrset,
-                    delegation: OpenDelegation4::None,
+                    delegation,
                 }))
+            }
+            Args::Delegreturn(args) => {
+                let returned = self.delegations.remove(&args.deleg_stateid.other);
+                let result = match returned {
+                    Some(file) if file == *current => Ok(()),
+                    _ => Err(Nfsstat4::BadStateid),
+                };
+                compound.result::<DelegreturnArgs>(&result)
+            }
+            Args::FreeStateid(_) => {
+                self.freed += 1;
+                compound.result::<FreeStateidArgs>(&Ok(()))
             }
             Args::Close(args) if self.files.get(&args.open_stateid.other) != Some(current) => {
                 self.wrong_handles += 1;

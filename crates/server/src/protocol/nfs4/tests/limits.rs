@@ -235,3 +235,77 @@ fn operations_are_counted() {
     assert_eq!((of(Operation::Open), of(Operation::Sequence)), (1, 2));
     assert_eq!((of(Operation::ExchangeId), stats.compounds), (1, 4));
 }
+
+#[test]
+fn a_clone_is_limited_and_a_copy_goes_on() {
+    let server = server(|_| {});
+    let mut client = Client::new(&server, b"one");
+    let (from, to) = (client.opened(b"a"), client.opened(b"b"));
+    let end = (256 << 20) + 1;
+    let written = client.call(|compound| {
+        compound.op(&putfh(&from.0)).op(&WriteArgs {
+            stateid: from.1,
+            offset: end - 1,
+            stable: StableHow::FileSync,
+            data: b"x",
+        });
+    });
+    assert_eq!(written.status(), Nfsstat4::Ok);
+    let mut clone = |src_offset, count| {
+        let answer = client.call(|compound| {
+            compound.op(&putfh(&from.0)).op(&SavefhArgs {});
+            compound.op(&putfh(&to.0)).op(&CloneArgs {
+                src_stateid: from.1,
+                dst_stateid: to.1,
+                src_offset,
+                dst_offset: 0,
+                count,
+            });
+        });
+        answer.status()
+    };
+    assert_eq!(clone(0, 0), Nfsstat4::Notsupp);
+    assert_eq!(clone(0, end), Nfsstat4::Notsupp);
+    assert_eq!(clone(end - 10, 0), Nfsstat4::Ok);
+}
+
+#[test]
+fn an_exclusive_open_of_a_file_of_another_user_checks_the_rights() {
+    let server = server(|_| {});
+    let mut root = Client::new(&server, b"root");
+    // The export is to be open to all.
+    let opened = root.in_export(|compound| {
+        let values = Attributes {
+            mode: Some(0o777),
+            ..Attributes::default()
+        };
+        compound.op(&SetattrArgs {
+            stateid: Stateid4::ANONYMOUS,
+            obj_attributes: Fattr4::new(&values),
+        });
+    });
+    assert_eq!(opened.status(), Nfsstat4::Ok);
+    let by = |uid: u32, name: &[u8]| {
+        let mut client = Client::connect(&server);
+        client.uid = uid;
+        let mut client = client.set_up(name, ASKED);
+        let values = Attributes {
+            mode: Some(0o400),
+            ..Attributes::default()
+        };
+        let answer = client.in_export(|compound| {
+            compound.op(&OpenArgs {
+                openhow: Openflag4::Create(Createhow4::Exclusive41(Creatverfattr {
+                    verf: [3; 8],
+                    attrs: Fattr4::new(&values),
+                })),
+                ..opening(b"f", share::BOTH, 0)
+            });
+        });
+        answer.status()
+    };
+    assert_eq!(by(500, b"owner"), Nfsstat4::Ok);
+    // The same call again, as after a lost session.
+    assert_eq!(by(500, b"owner again"), Nfsstat4::Ok);
+    assert_eq!(by(501, b"another"), Nfsstat4::Access);
+}
