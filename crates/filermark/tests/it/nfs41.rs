@@ -218,6 +218,44 @@ fn alone_the_kernels_server_is_measured_over_versions_41_and_42_and_keeps_no_cli
     assert_eq!((clients.status, clients.output.trim()), (0, ""));
 }
 
+/// Files that INIT has filled count as open for writing for some seconds on this server; what is granted
+/// then is a matter of time, but all of it is returned.
+#[test]
+fn alone_the_kernels_server_grants_delegations_and_gets_them_back() {
+    let _turn = alone();
+    let Some(sandbox) = available(Sandbox::new()) else {
+        return;
+    };
+    let Some(mut server) = available(KernelServer::start_in(&sandbox, NFS4)) else {
+        return;
+    };
+    let ports = [server.export().nfs_port];
+    let capture = available(Capture::start(&sandbox, server.interface(), &ports));
+    let sweep = sweep(&sandbox, server.export(), "4.1").set("DELEGATIONS", "keep");
+    let ended = assert_measured(&sweep);
+    assert_eq!(ended.counter("delegations_revoked"), 0);
+    for point in &ended.record().points {
+        let counters = &point.measured().expect("measured").counters;
+        let of = |name: &str| counters.get(name).copied().unwrap_or(0);
+        println!(
+            "delegations: {} granted, {} recalled, {} returned; {} waits",
+            of("delegations_read"),
+            of("delegations_recalled"),
+            of("delegations_returned"),
+            of("jukebox_waits"),
+        );
+    }
+    let states = "cat /proc/fs/nfsd/clients/*/states 2>/dev/null; ls /proc/fs/nfsd/clients";
+    let left = server
+        .run(states, Duration::from_secs(60))
+        .expect("a shell");
+    assert_eq!(left.output.trim(), "");
+    if let Some(capture) = capture {
+        let pcap = capture.stop().expect("the capture ends");
+        assert_eq!(pcap.malformed().expect("tshark"), 0);
+    }
+}
+
 /// One line per check, the file of results, and nothing that stays on the server.
 #[test]
 fn ganesha_is_validated_over_version_41() {
