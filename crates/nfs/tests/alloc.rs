@@ -295,9 +295,9 @@ fn count_in((version, commit): (NfsVersion, CommitPolicy), transport: Transport)
     count_on(&plan(port, (version, commit), transport), EXPORT);
 }
 
-/// Version 4.1, with ganesha: the embedded server does not have it.
+/// Versions 4.1 and 4.0, with ganesha.
 #[test]
-fn nothing_is_allocated_per_operation_in_a_session() {
+fn nothing_is_allocated_per_operation_with_open_files() {
     let options = filermark_testbed::ServerOptions {
         nfs4: true,
         ..Default::default()
@@ -315,10 +315,11 @@ fn nothing_is_allocated_per_operation_in_a_session() {
         mib: 1,
         files: 1,
     });
-    for commit in [CommitPolicy::at_once(), deferred] {
-        let versioned = (NfsVersion::V41, commit);
-        let plan = plan(export.nfs_port, versioned, Transport::Tcp);
-        sandbox.run(|| count_on(&plan, path));
+    for version in [NfsVersion::V41, NfsVersion::V40] {
+        for commit in [CommitPolicy::at_once(), deferred] {
+            let plan = plan(export.nfs_port, (version, commit), Transport::Tcp);
+            sandbox.run(|| count_on(&plan, path));
+        }
     }
 }
 
@@ -333,7 +334,7 @@ fn count_on(plan: &NfsPlan, path: &str) {
     let is_deferred = matches!(commit, CommitPolicy::Deferred(Deferral { writes: 3, .. }));
     let claim = Claim {
         // The server may be that of an earlier call.
-        dir_name: format!("filermark.alloc{}", u8::from(is_deferred)),
+        dir_name: format!("filermark.alloc{}{}", version.name(), u8::from(is_deferred)),
         run_id: "alloc".to_owned(),
     };
     driver.claim(&mount, &claim).expect("nothing is there");

@@ -1,4 +1,4 @@
-//! The blocking client of NFSv4.1 and NFSv4.2, against a scripted server.
+//! The blocking client of NFSv4, against a scripted server; of NFSv4.0 against the embedded one.
 
 use crate::fake4::{Answer, State, start};
 use crate::support::{mount, plan};
@@ -7,9 +7,10 @@ use filermark_engine::interrupt_guard;
 use filermark_model::plan::{MinorVersion, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::client::{ClientError, Nfs4Client, RpcOptions};
 use filermark_nfs::target::Target;
+use filermark_onc::nfs3::Sattr3;
 use filermark_onc::nfs4::{Nfsstat4, Operation};
 use filermark_onc::rpc::AuthSys;
-use filermark_server::ServerOptions;
+use filermark_server::{Server, ServerOptions};
 use proptest::prelude::*;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -75,6 +76,35 @@ fn a_client_of_minor_version_2_uses_it_in_all_calls() {
     drop(nfs);
     let expected = [&SET_UP[..], &[Operation::Putrootfh], &END].concat();
     assert_eq!(state.lock().unwrap().calls, expected);
+}
+
+/// Version 4.0: a client ID, OPEN with an owner of its own for each file, and nothing that ends the client ID.
+#[test]
+fn a_client_of_minor_version_0_has_a_client_id_alone() {
+    let server = Server::start(ServerOptions::default()).expect("a free port");
+    let mut nfs = client_of(MinorVersion::V0, server.addrs()[0].port());
+    let root = nfs.root().unwrap().unwrap().object;
+    let export = nfs.lookup(&root, b"export").unwrap().unwrap().object;
+    for name in [b"one", b"two"] {
+        let made = nfs.create(&export, name, &Sattr3::mode(0o644));
+        let file = made.unwrap().unwrap().object.expect("a handle");
+        assert_eq!(nfs.write(&file, 0, name).unwrap(), Ok(3));
+        assert_eq!(nfs.read(&file, 0, 9).unwrap().unwrap().data, name);
+    }
+    assert_eq!(nfs.session().unwrap().lease, Duration::from_secs(90));
+    drop(nfs);
+    let stats = server.stats();
+    let counts = [
+        (Operation::Setclientid, 1),
+        (Operation::SetclientidConfirm, 1),
+        (Operation::Open, 2),
+        (Operation::Close, 2),
+        (Operation::Sequence, 0),
+        (Operation::DestroyClientid, 0),
+    ];
+    for (operation, count) in counts {
+        assert_eq!(stats.of4(operation), count, "{operation:?}");
+    }
 }
 
 #[test]

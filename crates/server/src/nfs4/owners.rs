@@ -30,16 +30,27 @@ pub(crate) struct Numbering {
     closed: Option<[u8; 12]>,
 }
 
+/// What was answered to the last operation of an owner.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kept<'n> {
+    /// Its results, behind the number of the operation.
+    pub(crate) results: &'n [u8],
+    /// The current file after it.
+    pub(crate) file: Option<FileId>,
+}
+
 impl Numbering {
-    /// Looks at the number of an operation. `Some`: it is the last one, sent again; its results, and the current
-    /// file after it.
+    /// Looks at the number of an operation. `Some`: it is the last one, sent again.
     ///
     /// # Errors
     /// BAD_SEQID.
-    pub(crate) fn check(&self, seqid: u32) -> Result<Option<(&[u8], Option<FileId>)>, Nfsstat4> {
+    pub(crate) fn check(&self, seqid: u32) -> Result<Option<Kept<'_>>, Nfsstat4> {
         match self.last {
             None => Ok(None),
-            Some(last) if seqid == last => Ok(Some((&self.reply, self.file))),
+            Some(last) if seqid == last => Ok(Some(Kept {
+                results: &self.reply,
+                file: self.file,
+            })),
             Some(last) if seqid == last.wrapping_add(1) => Ok(None),
             Some(_) => Err(Nfsstat4::BadSeqid),
         }

@@ -52,7 +52,7 @@ impl Core<Sessions> {
 
     /// Counts what the server has executed of the owner's operations.
     pub(super) fn settle_owner(&mut self, slot: u32, compound: &CompoundRes<'_, Operation>) {
-        let status = match compound.left() as usize {
+        let status = match compound.left() {
             left if left <= NUMBERED_AT => return,
             left if left == NUMBERED_AT + 1 => compound.status,
             _ => Nfsstat4::Ok,

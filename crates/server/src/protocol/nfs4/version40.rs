@@ -41,12 +41,12 @@ impl Compound<'_> {
         let mut numbering = numbering.lock().unwrap_or_else(PoisonError::into_inner);
         match numbering.check(seqid) {
             Err(status) => return results.fail(args.operation(), status),
-            Ok(Some((reply, file))) => {
+            Ok(Some(kept)) => {
                 self.served.is_repeated = true;
-                if let Some(file) = file {
+                if let Some(file) = kept.file {
                     self.set_current(Object::File(file));
                 }
-                return results.with(args.operation(), |out| out.extend_from_slice(reply));
+                return results.with(args.operation(), |out| out.extend_from_slice(kept.results));
             }
             Ok(None) => {}
         }
