@@ -240,7 +240,11 @@ impl SortedCounts {
                     to: Op::Create,
                     calls: of("remove").saturating_sub(of("create")),
                     why: "as many as files are removed",
-                    rest: Op::Lookup,
+                    // A run over version 4 opens the others, too.
+                    rest: match ops.contains(&Op::Open) {
+                        true => Op::Open,
+                        false => Op::Lookup,
+                    },
                 }),
                 (Version::V4, "remove") => Some(SplitOperation {
                     to: Op::Rmdir,
@@ -312,12 +316,16 @@ fn likes(version: Version, name: &str) -> impl Iterator<Item = Op> {
         (Version::V4, "create") => &[Op::Mkdir],
         // It lists names with attributes.
         (Version::V4, "readdir") => &[Op::Readdirplus, Op::Readdir],
-        (Version::V4, "read_plus") => &[Op::Read],
+        (Version::V4, "read_plus") => &[Op::ReadPlus, Op::Read],
         _ => &[],
     };
-    // All others that version 3 has by the same name have the same meaning.
+    // All others that the mix has by the same name have the same meaning.
     let has_own_meaning = !others.is_empty();
-    let mut all = Op::NFS3.iter().copied();
+    let all = match version {
+        Version::V2 | Version::V3 => Op::NFS3,
+        Version::V4 => Op::NFS42,
+    };
+    let mut all = all.iter().copied();
     let same = all.find(|op| !has_own_meaning && op.name() == name);
     others.iter().copied().chain(same)
 }

@@ -85,6 +85,58 @@ fn what_a_real_client_did_over_version_4_is_found_again() {
     assert_eq!(of_version(fixture!("linux-kernel-4-l.txt")), mix.shares);
 }
 
+/// For a run over version 4 the operations stay what they are; OPEN that creates a file is still one.
+#[test]
+fn operations_of_version_4_stay_what_they_are_for_a_run_over_it() {
+    let calls = |mix: &MixOfCounts, op: Op| -> u128 {
+        let found = mix.shares.iter().find(|s| s.op == op);
+        found.map_or(0, |s| s.calls)
+    };
+    let kernel = statistics(fixture!("linux-kernel-4-proc.txt"));
+    let mix = kernel.mix(Some(Version::V4), Op::NFS42).unwrap();
+    assert_eq!((calls(&mix, Op::Create), calls(&mix, Op::Open)), (30, 30));
+    assert_eq!(calls(&mix, Op::Lookup), 1);
+    let mut numbers = [0; 76];
+    for (number, calls) in [
+        (4, 9),
+        (12, 7),
+        (14, 7),
+        (18, 9),
+        (25, 50),
+        (53, 99),
+        (60, 5),
+        (68, 20),
+        (72, 3),
+    ] {
+        numbers[number] = calls;
+    }
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    let text = format!("proc4 2 0 99\nproc4ops 76 {}\n", numbers.join(" "));
+    let by_hand = statistics(&text);
+    let of = |ops: &[Op]| by_hand.mix(None, ops).unwrap();
+    let over42 = of(Op::NFS42);
+    let wanted = [
+        (Op::Open, 9),
+        (Op::Lock, 7),
+        (Op::Read, 50),
+        (Op::Copy, 5),
+        (Op::ReadPlus, 20),
+        (Op::Getxattr, 3),
+    ];
+    for (op, count) in wanted {
+        assert_eq!(calls(&over42, op), count, "{op}");
+    }
+    assert_eq!(over42.shares.len(), wanted.len());
+    let over41 = of(Op::NFS41);
+    assert_eq!(
+        (calls(&over41, Op::Lock), calls(&over41, Op::Read)),
+        (7, 70)
+    );
+    assert_eq!(calls(&over41, Op::Copy), 0);
+    let over3 = of(Op::NFS3);
+    assert_eq!((calls(&over3, Op::Lookup), calls(&over3, Op::Lock)), (9, 0));
+}
+
 #[test]
 fn a_real_kernel_has_the_same_counts_in_every_layout() {
     let kernel = statistics(fixture!("linux-kernel-3-proc.txt")).mix(None, Op::NFS3);

@@ -1,6 +1,7 @@
 //! `workload` on the command line.
 
 use clap::{Args, Subcommand};
+use filermark_model::plan::NfsVersion;
 use std::path::PathBuf;
 
 /// `workload`.
@@ -125,10 +126,21 @@ pub struct FromNfsstatArgs {
     /// Use this version of NFS [default: the one with the most calls]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=4))]
     pub nfs_version: Option<u8>,
+    /// The version that the mix will be run over: 3, 4.1 or 4.2. With the last two, operations of version 4
+    /// stay what they are where a run has them
+    #[arg(long, value_name = "N", default_value = "3", value_parser = run_version)]
+    pub run_version: NfsVersion,
     /// Leave out operations, for example `null,commit`; the others are scaled to 100 %
     #[arg(long, value_name = "OPS", value_delimiter = ',')]
     pub without: Vec<String>,
     /// Write the mix file here instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// A version that mixes of NFS are run over.
+fn run_version(text: &str) -> Result<NfsVersion, String> {
+    let versions = [NfsVersion::V3, NfsVersion::V41, NfsVersion::V42];
+    let found = versions.into_iter().find(|version| version.name() == text);
+    found.ok_or_else(|| "write 3, 4.1 or 4.2".to_owned())
 }

@@ -6,7 +6,7 @@ use filermark_model::plan::{
     ClockServicePlan, DelegationUse, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, NfsSecurity,
     PosixPlan, RunPlan, ScriptsPlan, SearchLoad, SearchPlan, TlsCertificate, TlsPlan,
 };
-use filermark_model::{Nanos, stop_if};
+use filermark_model::{Nanos, Op, stop_if};
 
 /// The synthetic plan with every field that may be left out, once for each driver.
 pub fn plans_with_every_field() -> Vec<RunPlan> {
@@ -66,6 +66,7 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
             mib: 2,
             files: 2,
         }),
+        optional_ops: vec![Op::Copy],
         nfs_port: Some(2049),
         mount_port: Some(2050),
         tls: Some(TlsPlan {

@@ -10,6 +10,7 @@ use filermark_config::nfsstat::{
     Dialect, MixOfCounts, Statistics, TEXT_BYTES_MAX, Version, mix_file, read_statistics,
 };
 use filermark_model::benchmark::{Protocol, SHIPPED};
+use filermark_model::plan::NfsVersion;
 use filermark_model::text::{nearest, quoted};
 use filermark_model::units::counted;
 use filermark_model::{Benchmark, Op};
@@ -29,15 +30,16 @@ const CALLS_FEW: u128 = 1_000;
 
 /// The benchmark to run with a mix of a version's operations: the built-in one for that
 /// version whose own mix is nearest.
-fn nearest_benchmark(made: &MixOfCounts) -> Result<Benchmark, CommandError> {
-    let protocol = match made.version {
-        Version::V2 => Protocol::Nfs2,
-        Version::V3 | Version::V4 => Protocol::Nfs3,
+fn nearest_benchmark(made: &MixOfCounts, run: NfsVersion) -> Result<Benchmark, CommandError> {
+    let protocols: &[Protocol] = match (made.version, run) {
+        (Version::V2, _) => &[Protocol::Nfs2],
+        (Version::V3 | Version::V4, NfsVersion::V42) => &[Protocol::Nfs3, Protocol::Nfs42],
+        (Version::V3 | Version::V4, _) => &[Protocol::Nfs3],
     };
     let mut best: Option<(f64, Benchmark)> = None;
     for (name, _) in SHIPPED {
         let benchmark = Benchmark::shipped(name).map_err(CommandError::of)?;
-        if benchmark.protocol != protocol {
+        if !protocols.contains(&benchmark.protocol) {
             continue;
         }
         let differences = made.differences(&benchmark.mix);
@@ -74,16 +76,21 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> CommandResult {
         earlier = Some(before.file);
     }
     let version = args.nfs_version.and_then(Version::of);
-    let made = statistics.mix(version, &wanted(&args.without)?)?;
+    let run = args.run_version;
+    let made = statistics.mix(version, &wanted(ops_of(run), &args.without)?)?;
     let text = mix_file(&made, earlier.as_deref());
     match &args.output {
         Some(out) => write_whole(out, text.as_bytes()).map_err(CommandError::of)?,
         None => stdout::print(&text),
     }
-    let near = nearest_benchmark(&made)?;
+    let near = nearest_benchmark(&made, run)?;
     print(&made, &near);
     let mine = args.output.as_deref().map(Path::display);
-    let options = format!("-o BENCHMARK={} ", near.name);
+    let over = match run.has_sessions() {
+        true => format!("-o NFS_VERSION={} ", run.name()),
+        false => String::new(),
+    };
+    let options = format!("-o BENCHMARK={} {over}", near.name);
     print_stderr_line(match mine {
         Some(mine) => format!("next: filermark run -r RC {options}-o MIXFILE={mine}"),
         None => format!(
@@ -94,11 +101,20 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The operations that a run over a version can have.
+const fn ops_of(run: NfsVersion) -> &'static [Op] {
+    match run {
+        NfsVersion::V2 | NfsVersion::V3 => Op::NFS3,
+        NfsVersion::V41 => Op::NFS41,
+        NfsVersion::V42 => Op::NFS42,
+    }
+}
+
 /// The operations that the mix may have.
-fn wanted(without: &[String]) -> Result<Vec<Op>, CommandError> {
-    let mut ops = Protocol::Nfs3.ops().to_vec();
+fn wanted(all: &[Op], without: &[String]) -> Result<Vec<Op>, CommandError> {
+    let mut ops = all.to_vec();
     for name in without.iter().map(|n| n.trim().to_lowercase()) {
-        let names = Protocol::Nfs3.ops().iter().map(|op| op.name());
+        let names = all.iter().map(|op| op.name());
         if !names.clone().any(|n| n == name) {
             let hint = match nearest(&name, names) {
                 Some(near) => format!("did you mean {near}?"),
