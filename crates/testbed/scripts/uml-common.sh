@@ -57,6 +57,12 @@ case $(uname -r) in
 6.1.*) step mount -t hostfs -o "$SHARED" none /run/testbed ;;
 *) step mount -t hostfs -o "hostfs=$SHARED" none /run/testbed ;;
 esac
+# No daemon waits for a name server: there is none.
+: >/run/resolv.conf
+printf '127.0.0.1 localhost\n%s host\n%s guest\n' "$HOST" "$ADDRESS" >/run/hosts
+for name in hosts resolv.conf; do
+    [ ! -e "/etc/$name" ] || step mount --bind "/run/$name" "/etc/$name"
+done
 step modprobe -d /run/testbed/modules ipv6
 step ip link set lo up
 step ip address add "$ADDRESS/24" dev vec0

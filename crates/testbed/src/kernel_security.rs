@@ -30,23 +30,23 @@ impl TlshdFiles {
     pub(crate) fn put(&self, shared: &Path) -> Result<()> {
         let dir = shared.join("tls");
         std::fs::create_dir_all(&dir).map_err(Error::path("make", &dir))?;
-        for (from, name) in [
-            (&self.certificate, "own.pem"),
-            (&self.key, "own.key"),
-            (&self.authorities, "ca.pem"),
+        for (from, name, mode) in [
+            (&self.certificate, "own.pem", 0o644),
+            (&self.key, "own.key", 0o600),
+            (&self.authorities, "ca.pem", 0o644),
         ] {
             let to = dir.join(name);
             std::fs::copy(from, &to).map_err(Error::path("copy", from))?;
-            restrict(&to)?;
+            set_mode(&to, mode)?;
         }
         Ok(())
     }
 }
 
-/// tlshd refuses a key that others may read.
-fn restrict(file: &Path) -> Result<()> {
+/// tlshd refuses a key that others may read, and warns of a certificate that they may not.
+fn set_mode(file: &Path, mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600))
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode))
         .map_err(Error::path("chmod", file))
 }
 
