@@ -56,13 +56,15 @@ impl Dialect for Classic {
             benchmark: definition.as_ref(),
             layout: layout.as_ref(),
         };
-        let driver = (for_all.or(of_protocol)?.settings)(r, &request);
+        let mut driver = (for_all.or(of_protocol)?.settings)(r, &request);
         let definition = definition?;
         let mut benchmark = definition.clone();
         r.first(|r| {
             r.reports.findings.extend(changes(values, &definition));
             workload::change(r, &mut benchmark, &self.work_dir);
+            workload::refuse_missing(r, &benchmark, &driver);
         });
+        driver.note_mix(&benchmark.mix);
         let layout = layout?;
         let procs = layout.clients.len() as u64 * u64::from(layout.procs_per_client);
         let points = match is_max {

@@ -83,7 +83,7 @@ mod tests {
     fn the_help_of_mixfile_names_every_operation_of_mix_files() {
         let help = Parameter::find("MIXFILE").unwrap().long_help;
         let names: BTreeSet<&str> = help.split([' ', ',', '.', ';']).collect();
-        for op in Op::NFS3.iter().chain(Op::SMB) {
+        for op in Op::NFS42.iter().chain(Op::SMB) {
             assert!(names.contains(op.name()), "{}", op.name());
         }
     }

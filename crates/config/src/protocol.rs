@@ -89,7 +89,8 @@ pub(crate) fn refuse(r: &mut Reading<'_>, definition: &Benchmark) {
     }
     for choice in drivers().filter_map(|driver| driver.version.as_ref()) {
         let chosen = (choice.protocol)(values).filter(|_| !values.is_bad(choice.parameter));
-        if chosen.is_some_and(|chosen| chosen.driver() == is.driver() && chosen != is) {
+        let is_other = |chosen: Protocol| chosen.driver() == is.driver() && chosen != is;
+        if chosen.is_some_and(is_other) && !(choice.fits)(values, is) {
             let hint = format!(
                 "leave {} or the benchmark out: every benchmark has its version",
                 choice.parameter.name

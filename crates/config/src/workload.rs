@@ -9,6 +9,7 @@ use crate::params::{self, Param};
 use crate::protocol;
 use crate::reading::Reading;
 use filermark_model::benchmark::{NFS2_FILE_BYTES_MAX, Protocol};
+use filermark_model::plan::DriverPlan;
 use filermark_model::{Benchmark, Op, SizeDistribution};
 use std::path::Path;
 
@@ -91,6 +92,18 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &
         }
     }
     contradictions(r, benchmark);
+}
+
+/// Refuses operations of the mix that the driver does not have with these settings.
+pub(crate) fn refuse_missing(r: &mut Reading<'_>, benchmark: &Benchmark, driver: &DriverPlan) {
+    let ops = driver.ops();
+    let mut missing = benchmark.mix.shares().iter().map(|(op, _)| *op);
+    let Some(op) = missing.find(|op| !ops.contains(*op)) else {
+        return;
+    };
+    let of = driver.describe().protocol;
+    let message = format!("the mix has the operation {op}, which {of} does not have");
+    r.refuse(&params::MIXFILE, message, driver.advice_without(op));
 }
 
 /// The file that a parameter names: its path and its text.

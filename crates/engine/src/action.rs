@@ -3,6 +3,7 @@
 use crate::file_action::FileAction;
 use crate::name::{Name, NameKind};
 use crate::session_action::{SessionAction, SessionTask};
+use crate::v4_action::V4Action;
 use filermark_model::NfsOp;
 
 /// A number for an object of one proc.
@@ -115,6 +116,8 @@ pub enum Action {
     Fsstat,
     Fsinfo,
     Pathconf,
+    /// An operation that only version 4 has.
+    V4(V4Action),
     /// INIT: makes proc directory 0 below the run directory (it may exist).
     MakeProcDir {
         name: Name,
@@ -158,6 +161,10 @@ pub(crate) struct Chosen {
     pub(crate) offset: u64,
     /// Its length, in bytes.
     pub(crate) length: u32,
+    /// The number of an extended attribute.
+    pub(crate) attribute: u16,
+    /// A hole is looked for.
+    pub(crate) is_hole: bool,
 }
 
 impl Default for Chosen {
@@ -172,6 +179,8 @@ impl Default for Chosen {
             file: 0,
             offset: 0,
             length: 0,
+            attribute: 0,
+            is_hole: false,
         }
     }
 }
@@ -193,6 +202,8 @@ pub struct Subject {
     pub op: NfsOp,
     /// The object.
     pub object: Option<ObjectId>,
+    /// The second object, which the first is copied to.
+    pub target: Option<ObjectId>,
     /// The name, and the directory that it is in.
     pub name: Option<(DirRef, Name)>,
     /// The second name in the same directory.
@@ -204,6 +215,7 @@ impl Subject {
         Self {
             op,
             object: None,
+            target: None,
             name: None,
             new_name: None,
         }
@@ -239,6 +251,7 @@ impl Action {
         } = *chosen;
         let (new_name, new_object) = (chosen.new_name, chosen.new_object);
         let (file, offset, length) = (chosen.file, chosen.offset, chosen.length);
+        let attribute = chosen.attribute;
         match op {
             NfsOp::Null => Self::Null,
             NfsOp::Getattr => Self::Getattr { object },
@@ -283,6 +296,45 @@ impl Action {
             NfsOp::Fsinfo => Self::Fsinfo,
             NfsOp::Pathconf => Self::Pathconf,
             NfsOp::Commit => Self::Commit { object },
+            NfsOp::Open => Self::V4(V4Action::Open { dir, name, object }),
+            NfsOp::Lock => Self::V4(V4Action::Lock { object }),
+            NfsOp::Allocate => Self::V4(V4Action::Allocate {
+                object,
+                offset,
+                length,
+            }),
+            NfsOp::Deallocate => Self::V4(V4Action::Deallocate {
+                object,
+                offset,
+                length,
+            }),
+            NfsOp::Seek => Self::V4(V4Action::Seek {
+                object,
+                offset,
+                is_hole: chosen.is_hole,
+            }),
+            NfsOp::ReadPlus => Self::V4(V4Action::ReadPlus {
+                object,
+                file,
+                offset,
+                length,
+            }),
+            NfsOp::Copy => Self::V4(V4Action::Copy {
+                object,
+                target: new_object,
+                offset,
+                length,
+            }),
+            NfsOp::Clone => Self::V4(V4Action::Clone {
+                object,
+                target: new_object,
+                offset,
+                length,
+            }),
+            NfsOp::Getxattr => Self::V4(V4Action::Getxattr { object, attribute }),
+            NfsOp::Setxattr => Self::V4(V4Action::Setxattr { object, attribute }),
+            NfsOp::Listxattrs => Self::V4(V4Action::Listxattrs { object }),
+            NfsOp::Removexattr => Self::V4(V4Action::Removexattr { object, attribute }),
         }
     }
 
@@ -332,6 +384,14 @@ impl Action {
             Self::Fsstat => Subject::of(NfsOp::Fsstat),
             Self::Fsinfo => Subject::of(NfsOp::Fsinfo),
             Self::Pathconf => Subject::of(NfsOp::Pathconf),
+            Self::V4(V4Action::Open { dir, name, object }) => Subject {
+                object: Some(object),
+                ..Subject::name(NfsOp::Open, dir, name)
+            },
+            Self::V4(action) => Subject {
+                target: action.target(),
+                ..Subject::object(action.op(), action.object())
+            },
             Self::File(_) | Self::Session(_) => return None,
         })
     }
@@ -366,6 +426,7 @@ impl Action {
             | Self::Fsstat
             | Self::Fsinfo
             | Self::Pathconf
+            | Self::V4(_)
             | Self::File(_) => return None,
         })
     }

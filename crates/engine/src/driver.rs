@@ -13,6 +13,7 @@
 //! proc is the proc's own directory, below the run directory.
 
 pub use crate::action::{Action, DirRef, ObjectId, PROC_DIR, Subject};
+pub use crate::v4_action::V4Action;
 
 use crate::clock::Clock;
 use crate::data::DataSource;

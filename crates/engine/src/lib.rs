@@ -32,4 +32,5 @@ pub mod shard;
 pub mod shared_recorder;
 pub mod slice;
 pub mod sys;
+pub mod v4_action;
 pub mod watchdog;

@@ -79,7 +79,10 @@ struct NullShard {
 impl ShardDriver for NullShard {
     #[inline]
     fn submit(&mut self, request: &Request) -> Submit {
-        let (read_bytes, written_bytes) = if let Action::Read { length, .. } = request.action {
+        let (read_bytes, written_bytes) = if let Action::Read { length, .. }
+        | Action::V4(V4Action::ReadPlus { length, .. }) =
+            request.action
+        {
             (u64::from(length), 0)
         } else if let Action::Write { length, .. } = request.action {
             (0, u64::from(length))

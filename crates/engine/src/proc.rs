@@ -20,6 +20,8 @@ pub enum PendingEffect {
     Make(PoolId, u16),
     /// A name was to be removed.
     Remove(PoolId, u16),
+    /// A name that exists was used, and exists still.
+    Keep(PoolId, u16),
     /// A small file was to move from one name to another.
     Move(u16, u16),
     /// Bytes were to be appended to a file: index, offset, length.

@@ -31,6 +31,10 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("nfs2-1997", include_str!("../definitions/nfs2-1997.toml")),
     ("nfs3-1997", include_str!("../definitions/nfs3-1997.toml")),
     ("nfs3-2001", include_str!("../definitions/nfs3-2001.toml")),
+    (
+        "nfs42-offload",
+        include_str!("../definitions/nfs42-offload.toml"),
+    ),
 ];
 
 /// Why a definition cannot be used.

@@ -19,8 +19,32 @@ macro_rules! number {
     (($number:literal $($more:tt)*)) => {
         Some($number)
     };
+    // NFS: version 3 does not have it.
+    (($since:ident $($more:tt)*)) => {
+        None
+    };
     ($number:literal) => {
         Some($number)
+    };
+}
+
+/// The number of an operation of NFS version 4 that version 3 does not have.
+macro_rules! number4 {
+    (($since:ident $number:literal $target:ident)) => {
+        Some($number)
+    };
+    ($other:tt) => {
+        None
+    };
+}
+
+/// Whether an operation of NFS version 4 is one of minor version 2 alone.
+macro_rules! needs_minor2 {
+    ((v42 $number:literal $target:ident)) => {
+        true
+    };
+    ($other:tt) => {
+        false
     };
 }
 
@@ -29,6 +53,9 @@ macro_rules! target {
         None
     };
     (($number:literal $target:ident)) => {
+        Some(OpTarget::$target)
+    };
+    (($since:ident $number:literal $target:ident)) => {
         Some(OpTarget::$target)
     };
 }
@@ -113,6 +140,17 @@ macro_rules! ops {
                 NFS3_NUMBERS[self.index()]
             }
 
+            /// The number of its operation in NFS version 4 (RFC 8881 section 18, RFC 7862 section 15,
+            /// RFC 8276 section 8.4), if it is one that version 3 does not have.
+            pub const fn nfs4_number(self) -> Option<u8> {
+                NFS4_NUMBERS[self.index()]
+            }
+
+            /// Whether only minor version 2 of NFS version 4 has it.
+            pub const fn needs_nfs42(self) -> bool {
+                match self { $(Op::$variant => needs_minor2!($nfs3),)* }
+            }
+
             /// The commands of SMB1 and of SMB 2 and 3 that it is called by.
             pub const fn smb_commands(self) -> Option<[&'static str; 2]> {
                 match self { $(Op::$variant => commands!($smb),)* }
@@ -121,12 +159,13 @@ macro_rules! ops {
 
         const NFS2_NUMBERS: Numbers = [$(number!($nfs2)),*];
         const NFS3_NUMBERS: Numbers = [$(number!($nfs3)),*];
+        const NFS4_NUMBERS: Numbers = [$(number4!($nfs3)),*];
         const POSIX_NUMBERS: Numbers = [$(number!($posix)),*];
         const SMB_NUMBERS: Numbers = [$(number!($smb)),*];
         const TARGETS: [Option<OpTarget>; Op::COUNT] = [$(target!($nfs3)),*];
 
         part! {
-            /// The operations of NFS, versions 2 and 3.
+            /// The operations of NFS.
             NfsOp nfs [] $(($variant $nfs3))*
         }
         part! {
@@ -137,7 +176,9 @@ macro_rules! ops {
 }
 
 // What is known of each operation: its name in mix files; its group in reports; in NFS
-// versions 2 and 3 the number of its procedure, and what it works on; its place in the
+// versions 2 and 3 the number of its procedure, and what it works on (`v4`: version 3 does
+// not have it, and this is the number of its operation in version 4; `v42`: only minor
+// version 2 has it); its place in the
 // table of mounted file systems (netmist's; `rmdir` and `unlink2` are of the 2014
 // generation, sources.md 3.8); its place in the table of SMB (manual M, section 2.2.2) and
 // what stands for it over SMB1, and over SMB 2 and 3 (MS-SMB2 2.2; those on paths are
@@ -184,16 +225,26 @@ ops! {
     Custom1       "custom1"        Changes  -    -                  25  -   "Whatever the first program of the user's own does.";
     Custom2       "custom2"        Changes  -    -                  26  -   "Whatever the second program of the user's own does.";
     Echo          "echo"           Lookups  -    -                  -   (1 "ECHO" "ECHO") "Ask the server for an echo: the cost of a round trip in a session.";
-    Lock          "lock"           Changes  -    -                  -   (2 "LOCKING_ANDX" "LOCK") "Lock a range of an open file, or unlock it.";
+    Lock          "lock"           Changes  -    (v4 12 AccessedFile) - (2 "LOCKING_ANDX" "LOCK") "Lock a range of an open file, or unlock it.";
     QuerySecurity "query_security" Lookups  -    -                  -   (3 "NT_TRANSACT_QUERY_SECURITY_DESC" "QUERY_INFO_SECURITY") "Read the security descriptor of an open file.";
     QueryFs       "query_fs"       Lookups  -    -                  -   (5 "TRANS2_QUERY_FS_INFORMATION" "QUERY_INFO_FILESYSTEM") "Read the figures of the file system.";
     QueryFile     "query_file"     Lookups  -    -                  -   (6 "TRANS2_QUERY_FILE_INFORMATION" "QUERY_INFO_FILE") "Read the attributes of an open file.";
     QueryPath     "query_path"     Lookups  -    -                  -   (7 "TRANS2_QUERY_PATH_INFORMATION" "QUERY_INFO_PATH") "Read the attributes of a file by its path.";
     SetFile       "set_file"       Changes  -    -                  -   (8 "TRANS2_SET_FILE_INFORMATION" "SET_INFO_FILE") "Change the attributes, the size or the deletion of an open file.";
     Find          "find"           Lookups  -    -                  -   (9 "TRANS2_FIND_FIRST2" "QUERY_DIRECTORY") "List a directory by a pattern.";
-    Open          "open"           Changes  -    -                  -   (11 "NT_CREATE_ANDX" "CREATE") "Open a file or a directory, or make one.";
+    Open          "open"           Changes  -    (v4 18 Name)       -   (11 "NT_CREATE_ANDX" "CREATE") "Open a file or a directory, or make one.";
     Close         "close"          Changes  -    -                  -   (12 "CLOSE" "CLOSE") "Close what is open.";
     Flush         "flush"          Writes   -    -                  -   (13 "FLUSH" "FLUSH") "Make what was written to an open file stable.";
+    Allocate      "allocate"       Writes   -    (v42 59 ScratchRange) - - "Reserve space for a range of a file.";
+    Deallocate    "deallocate"     Writes   -    (v42 62 ScratchRange) - - "Make a hole in a file.";
+    Seek          "seek"           Lookups  -    (v42 69 DataSought) -  -   "Find the next data or the next hole in a file.";
+    ReadPlus      "read_plus"      Reads    -    (v42 68 DataRead)  -   -   "Read a range of a file, whose holes are not transferred.";
+    Copy          "copy"           Writes   -    (v42 60 DataCopied) -  -   "Copy a range of a file to another one, within the server.";
+    Clone         "clone"          Writes   -    (v42 71 DataCopied) -  -   "Copy a range of a file to another one by sharing its blocks.";
+    Getxattr      "getxattr"       Lookups  -    (v42 72 OldAttribute) - -  "Read an extended attribute.";
+    Setxattr      "setxattr"       Changes  -    (v42 73 NewAttribute) - -  "Set an extended attribute.";
+    Listxattrs    "listxattrs"     Lookups  -    (v42 74 ScratchFile) - -   "List the extended attributes of a file.";
+    Removexattr   "removexattr"    Changes  -    (v42 75 OldAttribute) - -  "Remove an extended attribute.";
 }
 
 /// Groups of operations that resemble each other, for reports.
@@ -269,6 +320,18 @@ pub enum OpTarget {
     OldDirectory,
     /// A name that was made for a file, and a free one.
     Rename,
+    /// A file whose contents are not checked.
+    ScratchFile,
+    /// A range of such a file.
+    ScratchRange,
+    /// Data of an accessed file, in which data or a hole is looked for.
+    DataSought,
+    /// Data of an accessed file, which is copied to a file whose contents are not checked.
+    DataCopied,
+    /// An extended attribute that can be set.
+    NewAttribute,
+    /// An extended attribute that was set.
+    OldAttribute,
 }
 
 impl NfsOp {
@@ -285,6 +348,22 @@ impl NfsOp {
 /// The numbers of the operations in a protocol, or in its table; `None`: it does not have
 /// the operation.
 type Numbers = [Option<u8>; Op::COUNT];
+
+const NFS41_NUMBERS: Numbers = of_version4(false);
+const NFS42_NUMBERS: Numbers = of_version4(true);
+
+/// Those of version 3, and those of version 4 without or with minor version 2.
+const fn of_version4(has_minor2: bool) -> Numbers {
+    let mut all = NFS3_NUMBERS;
+    let mut at = 0;
+    while at < all.len() {
+        if NFS4_NUMBERS[at].is_some() && (has_minor2 || !Op::ALL[at].needs_nfs42()) {
+            all[at] = NFS4_NUMBERS[at];
+        }
+        at += 1;
+    }
+    all
+}
 
 const fn count(numbers: &Numbers) -> usize {
     let (mut at, mut count) = (0, 0);
@@ -344,6 +423,12 @@ impl Op {
     /// obsolete and unused; `fsstat` is its STATFS.
     pub const NFS2: &'static [Op] = &having::<{ count(&NFS2_NUMBERS) }>(&NFS2_NUMBERS);
 
+    /// Those that NFS version 4.1 has: those of version 3, and those with open files.
+    pub const NFS41: &'static [Op] = &having::<{ count(&NFS41_NUMBERS) }>(&NFS41_NUMBERS);
+
+    /// Those that NFS version 4.2 has.
+    pub const NFS42: &'static [Op] = &having::<{ count(&NFS42_NUMBERS) }>(&NFS42_NUMBERS);
+
     /// Those of mounted file systems, in the order of the netmist tables (manual N,
     /// appendix).
     pub const POSIX: &'static [Op] = &by_number::<{ count(&POSIX_NUMBERS) }>(&POSIX_NUMBERS);
@@ -381,6 +466,10 @@ impl OpSet {
     pub const ALL: Self = Self::of(Op::ALL);
     /// Those of NFS version 3.
     pub const NFS3: Self = Self::of(Op::NFS3);
+    /// Those of NFS version 4.1.
+    pub const NFS41: Self = Self::of(Op::NFS41);
+    /// Those of NFS version 4.2.
+    pub const NFS42: Self = Self::of(Op::NFS42);
     /// Those of NFS version 2.
     pub const NFS2: Self = Self::of(Op::NFS2);
     /// Those of mounted file systems.
@@ -454,16 +543,34 @@ mod tests {
     }
 
     #[test]
+    fn each_minor_version_has_the_operations_of_the_one_before() {
+        let sets = [OpSet::NFS3, OpSet::NFS41, OpSet::NFS42];
+        for op in Op::NFS42 {
+            let has = sets.map(|set| set.contains(*op));
+            let expected = match (op.nfs4_number(), op.needs_nfs42()) {
+                (None, _) => [true; 3],
+                (Some(_), false) => [false, true, true],
+                (Some(_), true) => [false, false, true],
+            };
+            assert_eq!(has, expected, "{op}");
+        }
+        assert_eq!((Op::NFS41.len(), Op::NFS42.len()), (24, 34));
+        assert_eq!(Op::ReadPlus.nfs4_number(), Some(68));
+    }
+
+    #[test]
     fn the_operations_of_a_protocol_have_types_of_their_own() {
         assert!(
             NfsOp::ALL
                 .iter()
                 .map(|op| op.op())
-                .eq(Op::NFS3.iter().copied())
+                .eq(Op::NFS42.iter().copied())
         );
         assert_eq!(PosixOp::ALL.len(), Op::POSIX.len());
         for op in Op::ALL {
-            assert_eq!(op.nfs().map(NfsOp::op), op.nfs3_number().map(|_| *op));
+            let number = op.nfs3_number().or(op.nfs4_number());
+            assert_eq!(op.nfs().map(NfsOp::op), number.map(|_| *op));
+            assert!(op.nfs4_number().is_some() || !op.needs_nfs42(), "{op}");
             let is_posix = Op::POSIX.contains(op);
             assert_eq!(op.posix().map(PosixOp::op), is_posix.then_some(*op));
             assert!(op.nfs2_number().is_none() || op.nfs().is_some(), "{op}");

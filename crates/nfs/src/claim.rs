@@ -3,6 +3,7 @@
 //! [`filermark_driver_kit::run_dirs`]. Everything blocks; nothing here is measured.
 
 mod backend;
+mod probe;
 
 use crate::client::AnyFh;
 use crate::target::Target;
@@ -58,6 +59,12 @@ impl MountSession for MountedExport<'_> {
             lacking: target.warnings(),
             ..ClaimReport::default()
         }
+    }
+
+    /// Operations of the mix that the server does not have.
+    fn lacking(&mut self, _: &Claim, dir: &AnyFh) -> Result<Vec<String>, DriverError> {
+        probe::probe(self.plan, &self.target, dir)?;
+        Ok(Vec::new())
     }
 
     fn space(&mut self) -> Result<Option<Space>, DriverError> {

@@ -104,6 +104,61 @@ fn round(plus: bool) -> Vec<Action> {
     ]
 }
 
+/// What only version 4.2 has, on the file of a round and a scratch file.
+fn of_version42() -> Vec<Action> {
+    let (object, target, attribute) = (ObjectId(1), ObjectId(4), 1);
+    let (offset, length) = (4096, 65_536);
+    let actions = [
+        V4Action::Open {
+            dir: PROC_DIR,
+            name: Name::new(NameKind::File, 1),
+            object,
+        },
+        V4Action::Lock { object },
+        V4Action::Allocate {
+            object: target,
+            offset,
+            length,
+        },
+        V4Action::Deallocate {
+            object: target,
+            offset,
+            length,
+        },
+        V4Action::Seek {
+            object,
+            offset,
+            is_hole: true,
+        },
+        V4Action::Copy {
+            object,
+            target,
+            offset,
+            length,
+        },
+        V4Action::Clone {
+            object,
+            target,
+            offset,
+            length,
+        },
+        V4Action::Setxattr {
+            object: target,
+            attribute,
+        },
+        V4Action::Getxattr {
+            object: target,
+            attribute,
+        },
+        V4Action::Listxattrs { object: target },
+        V4Action::Removexattr {
+            object: target,
+            attribute,
+        },
+    ];
+    actions.into_iter().map(Action::V4).collect()
+}
+
 /// The files of procs have numbers of their own.
 fn of_proc(action: Action, of: u32) -> Action {
     let mut action = action;
@@ -156,6 +211,7 @@ fn nothing_is_allocated_per_operation() {
         count_in((NfsVersion::V3, CommitPolicy::PerWrite), transport);
         count_in((NfsVersion::V2, CommitPolicy::at_once()), transport);
     }
+    count_in((NfsVersion::V42, CommitPolicy::at_once()), Transport::Tcp);
     count_over_tls();
 }
 
@@ -334,6 +390,17 @@ fn count_on(plan: &NfsPlan, path: &str) {
                 length: 60_000,
             });
         }
+    }
+    if version == NfsVersion::V42 {
+        let scratch = Action::Fill {
+            dir: PROC_DIR,
+            name: Name::new(NameKind::Small, 4),
+            object: Some(ObjectId(4)),
+            file: 400,
+            size: 0,
+        };
+        run(&mut *shard, &[scratch], &mut done);
+        actions.extend(of_version42());
     }
     for _ in 0..100 {
         run(&mut *shard, &actions, &mut done);

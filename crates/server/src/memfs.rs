@@ -21,11 +21,13 @@ mod table;
 mod tests;
 mod types;
 mod uncommitted;
+mod xattrs;
 
 pub use ranges::CopyRange;
 pub use rename::DirEntryName;
 pub use table::{LINK_MAX, NAME_MAX, PATH_MAX};
 pub use types::*;
+pub use xattrs::{XATTR_BYTES_MAX, XattrSet};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -1,6 +1,7 @@
 //! Options of a server, and the errors with which its start fails.
 
 use crate::faults::{CapacitySpec, DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
+use filermark_onc::nfs4::Operation;
 use filermark_tls::{FileError, ServerFiles};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -51,8 +52,10 @@ pub struct ServerOptions {
     pub drop: DropSpec,
     /// Writes that need a COMMIT; changing write verifiers.
     pub unstable: UnstableSpec,
-    /// Most bytes that one READ or WRITE transfers, whatever count it requests.
+    /// Most bytes that one READ, WRITE or COPY transfers, whatever count it requests.
     pub short: Option<u32>,
+    /// Operations of version 4 that are answered NFS4ERR_NOTSUPP.
+    pub not_offered: Vec<Operation>,
     /// Largest READ in bytes (FSINFO `rtmax`).
     pub rtmax: u32,
     /// Preferred READ in bytes (FSINFO `rtpref`).
@@ -96,6 +99,7 @@ impl Default for ServerOptions {
             drop: DropSpec::default(),
             unstable: UnstableSpec::default(),
             short: None,
+            not_offered: Vec::new(),
             rtmax: 1 << 20,
             rtpref: 1 << 20,
             wtmax: 1 << 20,

@@ -38,6 +38,8 @@ pub(crate) struct VersionChoice {
     pub parameter: &'static Parameter,
     /// The protocol that it chooses; `None`: it is not given.
     pub protocol: fn(&Values) -> Option<Protocol>,
+    /// Whether its value fits another protocol, too.
+    pub fits: fn(&Values, Protocol) -> bool,
 }
 
 /// The input for the settings of a driver.

@@ -34,6 +34,7 @@ pub(super) static DRIVER: DriverParams = DriverParams {
     version: Some(VersionChoice {
         parameter: &params::NFS_VERSION.declaration,
         protocol: version,
+        fits: |values, protocol| values.get(&params::NFS_VERSION) == protocol.nfs_version(),
     }),
     ..DriverParams::new(NfsPlan::DRIVER, settings)
 };
@@ -116,6 +117,8 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         biod_max_reads: values.get(&params::BIOD_MAX_READS),
         biod_max_writes: values.get(&params::BIOD_MAX_WRITES),
         commit: classic.and_then(|c| c.commit).unwrap_or_default(),
+        // Those of the mix are known when MIXFILE was read.
+        optional_ops: Vec::new(),
         nfs_port: network::port(r, &params::NFS_PORT, values.get(&params::NFS_PORT), layout),
         mount_port: values.get(&params::MOUNT_PORT),
         portmap_port: values.get(&params::PORTMAP_PORT),

@@ -32,7 +32,7 @@ parameters! {
         "The benchmark, by name",
     )
     .default("general-nfs3")
-    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-smb1 and general-smb2 are similar ones over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are modelled on the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
+    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-smb1 and general-smb2 are similar ones over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs42-offload has the operations that only NFSv4.2 has; nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are modelled on the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
     IGNORE_UNKNOWN: bool = p(
         Group::Output,
         Kind::Switch,
@@ -54,7 +54,7 @@ parameters! {
         "What makes the operations; null measures the generator",
     )
     .standard(StandardValue::Choice(driver))
-    .help("nfs2, nfs3 and smb for classical benchmarks, posix for composites: it follows from BENCHMARK. null answers every operation at once and needs no MNT_POINTS.");
+    .help("nfs2, nfs3, nfs42 and smb for classical benchmarks, posix for composites: it follows from BENCHMARK. null answers every operation at once and needs no MNT_POINTS.");
     SEED: u64 = p(
         Group::Workload,
         Kind::Int(0, u64::MAX, "seed"),

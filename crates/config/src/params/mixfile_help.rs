@@ -26,15 +26,19 @@ const fn write(out: &mut [u8]) -> usize {
          `nfsstat -s` and similar tools print may be given instead \
          (docs/src/reference/mix-files.md). Names:",
     );
-    let at = names(out, at, Op::NFS3, " ", false);
+    let at = names(out, at, Op::NFS3, " ", Choice::All);
     let at = text(out, at, ". NFS version 2 does not have");
-    let at = names(out, at, Op::NFS3, ", ", true);
+    let at = names(out, at, Op::NFS3, ", ", Choice::NotInVersion2);
     let at = text(
         out,
         at,
-        "; its root and wrcache may have 0% only. With SMB:",
+        "; its root and wrcache may have 0% only. NFS_VERSION=4.1 and 4.2 also have",
     );
-    let at = names(out, at, Op::SMB, " ", false);
+    let at = names(out, at, Op::NFS42, " ", Choice::Version41);
+    let at = text(out, at, ", NFS_VERSION=4.2 also");
+    let at = names(out, at, Op::NFS42, " ", Choice::Version42);
+    let at = text(out, at, ". With SMB:");
+    let at = names(out, at, Op::SMB, " ", Choice::All);
     text(
         out,
         at,
@@ -57,18 +61,40 @@ const fn text(out: &mut [u8], mut at: usize, text: &str) -> usize {
     at
 }
 
-/// Writes the names of operations after a space, with a separator; with `not_in_v2` only those
-/// that NFS version 2 does not have.
+/// Which operations of a list are named.
+#[derive(Clone, Copy)]
+enum Choice {
+    All,
+    /// Those that NFS version 2 does not have.
+    NotInVersion2,
+    /// Those that version 4.1 has and version 3 does not.
+    Version41,
+    /// Those that version 4.2 alone has.
+    Version42,
+}
+
+impl Choice {
+    const fn has(self, op: Op) -> bool {
+        match self {
+            Self::All => true,
+            Self::NotInVersion2 => op.nfs2_number().is_none(),
+            Self::Version41 => op.nfs4_number().is_some() && !op.needs_nfs42(),
+            Self::Version42 => op.needs_nfs42(),
+        }
+    }
+}
+
+/// Writes the names of operations after a space, with a separator.
 const fn names(
     out: &mut [u8],
     mut at: usize,
     ops: &[Op],
     separator: &str,
-    not_in_v2: bool,
+    choice: Choice,
 ) -> usize {
     let (mut next, mut before) = (0, " ");
     while next < ops.len() {
-        if !not_in_v2 || ops[next].nfs2_number().is_none() {
+        if choice.has(ops[next]) {
             at = text(out, at, before);
             at = text(out, at, ops[next].name());
             before = separator;

@@ -6,6 +6,7 @@ use filermark_model::plan::{
     Arrivals, Connections, DriverPlan, IpChoice, NfsPlan, NfsVersion, PacingMode, Transport,
 };
 use filermark_model::{Finding, Nanos, Op, Rule, RunPlan, Severity};
+use std::path::Path;
 
 fn nfs3(plan: &RunPlan) -> &NfsPlan {
     match &plan.driver {
@@ -521,4 +522,39 @@ fn arguments_of_a_monitor_that_look_like_a_password_are_noted() {
     ] {
         assert!(!noted(args), "{args}");
     }
+}
+
+/// The operations that a server of version 4.2 need not have are tried before RUN.
+#[test]
+fn the_optional_operations_of_a_mix_are_in_the_plan() {
+    let optional = |options: &[&str], folder: &Path| {
+        let resolved = resolve(&sources(folder, LEAST, options)).unwrap();
+        let plan = NfsPlan::of(&resolved.plan.driver).unwrap().clone();
+        let names: Vec<&str> = plan.optional_ops.iter().map(|op| op.name()).collect();
+        (plan.version, names.join(" "))
+    };
+    let all =
+        "allocate deallocate seek read_plus copy clone getxattr setxattr listxattrs removexattr";
+    for options in [
+        &["BENCHMARK=nfs42-offload"][..],
+        &["BENCHMARK=nfs42-offload", "NFS_VERSION=4.2"],
+        &["DRIVER=nfs42"],
+    ] {
+        let expected = (NfsVersion::V42, all.to_owned());
+        assert_eq!(
+            optional(options, Path::new("/nowhere")),
+            expected,
+            "{options:?}"
+        );
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mix = "SFS MIXFILE VERSION 2\nseek 10%\nopen 20%\nread 70%\n";
+    std::fs::write(dir.path().join("mix"), mix).unwrap();
+    let options = ["MIXFILE=mix", "NFS_VERSION=4.2"];
+    assert_eq!(
+        optional(&options, dir.path()),
+        (NfsVersion::V42, "seek".to_owned())
+    );
+    let other = optional(&["NFS_VERSION=4.2"], Path::new("/nowhere"));
+    assert_eq!(other, (NfsVersion::V42, String::new()));
 }

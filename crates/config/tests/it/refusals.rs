@@ -256,6 +256,11 @@ fn options_that_contradict_each_other() {
     let version = ["NFS_VERSION=4.1", "BENCHMARK=nfs2-1997"];
     let got = bad(Path::new("/nowhere"), LEAST, &version);
     assert!(got[0].contains("is for NFS version 2"), "{got:?}");
+    for version in ["3", "4.1"] {
+        let other = [&format!("NFS_VERSION={version}"), "BENCHMARK=nfs42-offload"];
+        let got = bad(Path::new("/nowhere"), LEAST, &other);
+        assert!(got[0].contains("is for NFS version 4.2"), "{got:?}");
+    }
     let ports = ["MNT_POINTS=nfs://a:1/x nfs://a:2/x", "PROCS=2"];
     let got = bad(Path::new("/nowhere"), LEAST, &ports);
     assert!(got[0].contains("different ports: 1, 2"), "{got:?}");
@@ -395,4 +400,39 @@ fn a_missing_rc_file() {
         message.starts_with("-o RUNTIME: there is no '='; write -o NAME=VALUE"),
         "{message}"
     );
+}
+
+/// An operation that the version does not have is refused with the plan.
+#[test]
+fn a_mix_has_only_operations_of_its_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let text = format!("SFS MIXFILE VERSION 2\n{text}\n");
+        std::fs::write(dir.path().join(name), text).unwrap();
+    };
+    write("copy", "copy 10%\nread 90%");
+    write("lock", "lock 10%\nread 90%");
+    for (mix, version, expected) in [
+        (
+            "copy",
+            "3",
+            "the mix has the operation copy, which NFSv3 does not have; set NFS_VERSION=4.2",
+        ),
+        (
+            "copy",
+            "4.1",
+            "the mix has the operation copy, which NFSv4.1 does not have; set NFS_VERSION=4.2",
+        ),
+        (
+            "lock",
+            "3",
+            "the mix has the operation lock, which NFSv3 does not have; set NFS_VERSION=4.1 or 4.2",
+        ),
+    ] {
+        let options = [format!("MIXFILE={mix}"), format!("NFS_VERSION={version}")];
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let got = bad(dir.path(), LEAST, &options);
+        assert_eq!(got.len(), 1, "{got:?}");
+        assert!(got[0].contains(expected), "{got:?}");
+    }
 }

@@ -17,6 +17,13 @@ pub(super) const ALIGN: u32 = 4096;
 /// Names for symbolic links and directories that are created and removed, per proc.
 const CHURN_NAMES: u16 = 16;
 
+/// Most scratch files of a proc: our own design.
+const SCRATCH_FILES: u32 = 16;
+/// Ranges of scratch files begin at one of so many multiples of [`ALIGN`]: within 256 KiB, our own design.
+const SCRATCH_PLACES: u64 = 64;
+/// Extended attributes of a proc, in all its scratch files: our own design.
+const ATTRIBUTES: u16 = 16;
+
 /// What all procs of a classical run have in common.
 #[derive(Clone, Debug)]
 pub struct ClassicSet {
@@ -112,6 +119,16 @@ impl Layout {
     pub fn files_base(self) -> u32 {
         self.made_base() + u32::from(CHURN_NAMES)
     }
+    /// A scratch file: one of the first small files that stay. No operation checks its contents, so the
+    /// operations of version 4 that change data have these.
+    fn scratch(self, number: u32) -> ObjectId {
+        self.small(number % self.small.min(SCRATCH_FILES))
+    }
+
+    fn any_scratch(self, rng: &mut Rng) -> ObjectId {
+        self.scratch(rng.below(u64::from(SCRATCH_FILES)) as u32)
+    }
+
     /// The directory that holds the proc's I/O file `local`.
     pub fn dir_of(self, local: u32) -> ObjectId {
         self.dir(local % self.dirs)
@@ -127,6 +144,8 @@ pub enum PoolId {
     Links,
     /// Directories.
     Made,
+    /// Extended attributes.
+    Attributes,
 }
 
 /// The part of the file set that one proc has.
@@ -146,7 +165,7 @@ pub struct ClassicSlice {
     pub dirs_left: Vec<Option<u32>>,
     /// Bytes of these when they were made.
     pub created_bytes: u64,
-    pools: [Pool; 3],
+    pools: [Pool; 4],
     listing_dir: u32,
     /// The walkers of the sequence of operations, where there is one.
     pub walkers: OpSequenceCursors,
@@ -192,6 +211,8 @@ impl ClassicSlice {
             Pool::new(layout.pools_base(), layout.churn),
             Pool::new(layout.links_base(), CHURN_NAMES),
             Pool::new(layout.made_base(), CHURN_NAMES),
+            // They are no objects.
+            Pool::new(0, ATTRIBUTES),
         ];
     }
 
@@ -211,12 +232,13 @@ impl ClassicSlice {
         let name = match pool {
             PoolId::Churn => Name::new(NameKind::Small, layout.small + number),
             PoolId::Links => Name::new(NameKind::Symlink, layout.symlinks + number),
-            PoolId::Made => Name::new(NameKind::MadeDir, number),
+            // An attribute has a number alone.
+            PoolId::Made | PoolId::Attributes => Name::new(NameKind::MadeDir, number),
         };
         (ObjectId(self.pools[pool as usize].object(slot)), name)
     }
 
-    /// Everything of the pools that exists, for CLEANUP.
+    /// Everything of the pools that exists, for CLEANUP; attributes go with their files.
     pub fn pool_live(&self) -> impl Iterator<Item = (PoolId, u16)> + '_ {
         [PoolId::Churn, PoolId::Links, PoolId::Made]
             .into_iter()
@@ -254,6 +276,14 @@ impl ClassicSlice {
             OpTarget::OldFile => return self.choose_removal(rng, PoolId::Churn, op, layout),
             OpTarget::OldDirectory => return self.choose_removal(rng, PoolId::Made, op, layout),
             OpTarget::Rename => return self.rename(rng, op, layout),
+            OpTarget::ScratchFile => layout.any_scratch(rng),
+            OpTarget::ScratchRange => {
+                return plain(Action::of(op, &Self::scratch_range(rng, set)));
+            }
+            OpTarget::DataSought => return possible(op, self.sought(rng, set)),
+            OpTarget::DataCopied => return possible(op, self.copied(rng, op, set)),
+            OpTarget::NewAttribute => return self.set_attribute(rng, op, layout),
+            OpTarget::OldAttribute => return self.use_attribute(rng, op, layout),
         };
         let chosen = Chosen {
             object,
@@ -277,7 +307,9 @@ impl ClassicSlice {
             PendingEffect::Make(pool, slot) if worked => self.pool(pool).put_live(slot),
             PendingEffect::Make(pool, slot) => self.pool(pool).put_free(slot),
             PendingEffect::Remove(pool, slot) if worked => self.pool(pool).put_free(slot),
-            PendingEffect::Remove(pool, slot) => self.pool(pool).put_live(slot),
+            PendingEffect::Remove(pool, slot) | PendingEffect::Keep(pool, slot) => {
+                self.pool(pool).put_live(slot);
+            }
             PendingEffect::Move(from, to) => {
                 let (gone, there) = if worked { (from, to) } else { (to, from) };
                 self.pool(PoolId::Churn).put_free(gone);
@@ -437,6 +469,7 @@ impl ClassicSlice {
         let op = match pool {
             PoolId::Churn | PoolId::Links => NfsOp::Remove,
             PoolId::Made => NfsOp::Rmdir,
+            PoolId::Attributes => NfsOp::Removexattr,
         };
         self.removal(rng, pool, op, layout)
             .map_or(ChosenAction::Impossible, |(action, effect)| {
@@ -463,6 +496,7 @@ impl ClassicSlice {
             PoolId::Churn => NfsOp::Create,
             PoolId::Links => NfsOp::Symlink,
             PoolId::Made => NfsOp::Mkdir,
+            PoolId::Attributes => NfsOp::Setxattr,
         };
         match self.make(rng, pool, op, layout) {
             ChosenAction::Measured(action, effect) => ChosenAction::Prepare(action, effect),
@@ -487,6 +521,86 @@ impl ClassicSlice {
         Some((Action::of(op, &chosen), PendingEffect::Remove(pool, slot)))
     }
 
+    /// A range of a scratch file.
+    fn scratch_range(rng: &mut Rng, set: &ClassicSet) -> Chosen {
+        Chosen {
+            object: set.layout.any_scratch(rng),
+            offset: rng.below(SCRATCH_PLACES) * u64::from(ALIGN),
+            length: (set.write_sizes.draw(rng).0 as u32).max(1),
+            ..Chosen::default()
+        }
+    }
+
+    /// An aligned place in an accessed file, and what is looked for from there on.
+    fn sought(&mut self, rng: &mut Rng, set: &ClassicSet) -> Option<Chosen> {
+        let at = self.files.pick_fitting(1, rng)?;
+        let range = self.range_within(rng, at, 1);
+        Some(Chosen {
+            is_hole: rng.below(2) == 0,
+            ..self.data(at, range, set.layout)
+        })
+    }
+
+    /// A range of an accessed file, and the scratch file that it is copied to. CLONE needs whole blocks (RFC
+    /// 7862 section 15.13.3): multiples of [`ALIGN`], or the whole of a file that is shorter.
+    fn copied(&mut self, rng: &mut Rng, op: NfsOp, set: &ClassicSet) -> Option<Chosen> {
+        let drawn = set.write_sizes.draw(rng).0 as u32;
+        let is_clone = op == NfsOp::Clone;
+        let wanted = match is_clone {
+            true => (drawn / ALIGN * ALIGN).max(ALIGN),
+            false => drawn.max(1),
+        };
+        let at = self.files.pick_fitting(wanted, rng)?;
+        let (mut offset, mut length) = self.range_within(rng, at, wanted);
+        if is_clone && length % ALIGN != 0 {
+            (offset, length) = match length / ALIGN * ALIGN {
+                0 => (0, 0),
+                blocks => (offset, blocks),
+            };
+        }
+        Some(Chosen {
+            new_object: set.layout.any_scratch(rng),
+            ..self.data(at, (offset, length), set.layout)
+        })
+    }
+
+    fn attribute(slot: u16, layout: Layout) -> Chosen {
+        Chosen {
+            object: layout.scratch(u32::from(slot)),
+            name: Name::new(NameKind::Small, 0),
+            attribute: slot,
+            ..Chosen::default()
+        }
+    }
+
+    /// SETXATTR of an attribute that is not set; if all are, of one that is.
+    fn set_attribute(&mut self, rng: &mut Rng, op: NfsOp, layout: Layout) -> ChosenAction {
+        let pool = self.pool(PoolId::Attributes);
+        let (slot, effect) = match pool.take_free() {
+            Some(slot) => (slot, PendingEffect::Make(PoolId::Attributes, slot)),
+            None => match pool.take_live(rng) {
+                Some(slot) => (slot, PendingEffect::Keep(PoolId::Attributes, slot)),
+                None => return ChosenAction::Impossible,
+            },
+        };
+        ChosenAction::Measured(Action::of(op, &Self::attribute(slot, layout)), effect)
+    }
+
+    /// GETXATTR or REMOVEXATTR of an attribute that is set; if none is, one is set first, unmeasured.
+    fn use_attribute(&mut self, rng: &mut Rng, op: NfsOp, layout: Layout) -> ChosenAction {
+        let Some(slot) = self.pool(PoolId::Attributes).take_live(rng) else {
+            return match self.set_attribute(rng, NfsOp::Setxattr, layout) {
+                ChosenAction::Measured(action, effect) => ChosenAction::Prepare(action, effect),
+                prepare @ (ChosenAction::Prepare(..) | ChosenAction::Impossible) => prepare,
+            };
+        };
+        let effect = match op == NfsOp::Removexattr {
+            true => PendingEffect::Remove(PoolId::Attributes, slot),
+            false => PendingEffect::Keep(PoolId::Attributes, slot),
+        };
+        ChosenAction::Measured(Action::of(op, &Self::attribute(slot, layout)), effect)
+    }
+
     fn rename(&mut self, rng: &mut Rng, op: NfsOp, layout: Layout) -> ChosenAction {
         let churn = &mut self.pools[PoolId::Churn as usize];
         let Some(from) = churn.take_live(rng) else {
@@ -509,16 +623,26 @@ impl ClassicSlice {
     }
 }
 
+/// `None`: there is no file for it.
+fn possible(op: NfsOp, chosen: Option<Chosen>) -> ChosenAction {
+    match chosen {
+        Some(chosen) => plain(Action::of(op, &chosen)),
+        None => ChosenAction::Impossible,
+    }
+}
+
 fn plain(action: Action) -> ChosenAction {
     ChosenAction::Measured(action, PendingEffect::None)
 }
 
 #[cfg(test)]
 mod tests {
+    mod version4;
+
     use super::*;
     use filermark_model::Benchmark;
 
-    fn slice() -> (ClassicSlice, ClassicSet, Rng) {
+    pub(super) fn slice() -> (ClassicSlice, ClassicSet, Rng) {
         let benchmark = Benchmark::shipped("general-nfs3").unwrap();
         let set = ClassicSet::new(benchmark.classic().unwrap(), 1);
         let deal = Deal {
@@ -534,7 +658,7 @@ mod tests {
 
     #[test]
     fn every_operation_can_be_chosen_any_number_of_times() {
-        for op in Op::NFS3 {
+        for op in Op::NFS42 {
             let (mut slice, set, mut rng) = slice();
             let mut measured = 0;
             for _ in 0..500 {

@@ -208,7 +208,7 @@ mod tests {
         let (_, smb) = SHIPPED.iter().find(|(n, _)| *n == "nfs2-1997").unwrap();
         let smb = smb.replace("[fileset]", "[commit]\npolicy = \"per-write\"\n[fileset]");
         let error = Benchmark::from_toml("own", &smb).unwrap_err().to_string();
-        assert!(error.contains("NFSv3 alone has COMMIT"), "{error}");
+        assert!(error.contains("this protocol has no COMMIT"), "{error}");
     }
 
     #[test]

@@ -99,8 +99,8 @@ pub(super) fn read(text: &str) -> Result<Benchmark, DefinitionError> {
         return Err(wrong(d.mix.span(), &text));
     }
     let commit = match &d.commit {
-        Some(table) if protocol != Protocol::Nfs3 => {
-            let text = "NFSv3 alone has COMMIT; leave [commit] out";
+        Some(table) if !protocol.ops().contains(&Op::Commit) => {
+            let text = "this protocol has no COMMIT; leave [commit] out";
             return Err(wrong(table.span(), text));
         }
         Some(table) => {

@@ -8,6 +8,7 @@ mod posix;
 use super::Labels;
 use super::facts::{DriverFacts, DriverSettings, DriverText};
 use crate::counter::CounterDecl;
+use crate::mix::Mix;
 use crate::op::{Op, OpSet};
 use crate::protocol::{NfsVersion, ProtocolDecl};
 use crate::secret::Secret;
@@ -126,6 +127,8 @@ drivers! {
         Nfs2 = nfs::NFS2,
         /// NFS version 3, over TCP or UDP.
         Nfs3 = nfs::NFS3,
+        /// NFS version 4.2, over TCP.
+        Nfs42 = nfs::NFS42,
     }
     /// Speaks SMB itself.
     Smb(SmbPlan) = "smb" in [filermark_smb] {
@@ -160,6 +163,16 @@ impl DriverPlan {
     /// The operations of a mix that it can do.
     pub fn ops(&self) -> OpSet {
         self.settings().ops()
+    }
+
+    /// Takes note of the operations that a run has.
+    pub fn note_mix(&mut self, mix: &Mix) {
+        self.settings_mut().note_mix(mix);
+    }
+
+    /// What to do where a mix has an operation that it cannot do.
+    pub fn advice_without(&self, op: Op) -> &'static str {
+        self.settings().advice_without(op)
     }
 
     /// What it counts beside the operations.
@@ -253,7 +266,12 @@ mod tests {
     #[test]
     fn a_driver_does_the_operations_of_its_protocols() {
         for plan in DriverPlan::defaults() {
-            let own = Protocol::ALL.iter().filter(|p| p.driver() == plan.name());
+            // Of NFS the one of the version that a plan has where nothing else is chosen.
+            let is_its = |p: &&Protocol| {
+                p.driver() == plan.name()
+                    && p.nfs_version().is_none_or(|v| v == NfsVersion::default())
+            };
+            let own = Protocol::ALL.iter().filter(is_its);
             let best = own.max_by_key(|protocol| protocol.ops().len());
             for op in best.map_or(&[][..], |protocol| protocol.ops()) {
                 assert!(plan.ops().contains(*op), "{} {op}", plan.name());

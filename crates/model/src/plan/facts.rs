@@ -4,7 +4,8 @@
 use super::network::{Connections, IpChoice, Transport};
 use crate::benchmark::CommitPolicy;
 use crate::counter::CounterDecl;
-use crate::op::OpSet;
+use crate::mix::Mix;
+use crate::op::{Op, OpSet};
 use crate::secret::Secret;
 use crate::units::Nanos;
 
@@ -21,6 +22,14 @@ pub trait DriverSettings {
 
     /// The operations of a mix that it can do.
     fn ops(&self) -> OpSet;
+
+    /// Takes note of the operations that a run has.
+    fn note_mix(&mut self, _mix: &Mix) {}
+
+    /// What to do where a mix has an operation that it cannot do.
+    fn advice_without(&self, _op: Op) -> &'static str {
+        "leave it out of the mix"
+    }
 
     /// What it counts beside the operations, in the order of the findings.
     fn counters(&self) -> &'static [CounterDecl] {

@@ -7,7 +7,7 @@ use super::request::first_call;
 use super::status::NO_HANDLE;
 use super::variant::Variant;
 use filermark_engine::driver::{
-    Action, DirRef, ObjectId, Outcome, Request, Status, Subject, Submit,
+    Action, DirRef, ObjectId, Outcome, Request, Status, Subject, Submit, V4Action,
 };
 use filermark_onc::nfs3::Procedure;
 
@@ -27,8 +27,25 @@ impl<V: Variant> Core<V> {
             return Submit::Done(self.refused(NO_HANDLE));
         }
         let op = self.ops.begin(request);
+        let logical = self.ops.get_mut(op);
+        if let Action::V4(V4Action::ReadPlus {
+            object,
+            file,
+            offset,
+            length,
+        }) = request.action
+        {
+            logical.is_plus = true;
+            logical.action = Action::Read {
+                object,
+                file,
+                offset,
+                length,
+            };
+        }
+        let action = logical.action;
         self.note_in_history(op);
-        match request.action {
+        match action {
             Action::Read { offset, length, .. } | Action::Write { offset, length, .. } => {
                 let logical = self.ops.get_mut(op);
                 logical.step = Step::Data;
@@ -47,6 +64,7 @@ impl<V: Variant> Core<V> {
                 }
             }
             Action::Readdir { dir, plus } => self.list(op, dir, plus),
+            Action::V4(_) => V::begin_work(self, op),
             Action::Null
             | Action::Getattr { .. }
             | Action::Setattr { .. }
@@ -116,6 +134,7 @@ impl<V: Variant> Core<V> {
             Some((DirRef::Object(dir), _)) => known(dir),
             Some((DirRef::RunDir, _)) | None => true,
         };
-        dir_known && subject.object.is_none_or(known)
+        let objects = [subject.object, subject.target];
+        dir_known && objects.into_iter().flatten().all(known)
     }
 }

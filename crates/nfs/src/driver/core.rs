@@ -154,7 +154,8 @@ impl<V: Variant> Core<V> {
     /// ended, so that it continues later.
     pub(crate) fn call(&mut self, op: u32, procedure: Procedure, span: Span) {
         let conn = self.proc_of(op).conn;
-        self.call_on(op, conn, (procedure, span), V::Call::default());
+        let own = V::call_of(self.ops.get(op));
+        self.call_on(op, conn, (procedure, span), own);
     }
 
     /// The same on any connection; returns whether a slot was free.

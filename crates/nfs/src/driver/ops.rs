@@ -67,6 +67,8 @@ pub(crate) struct PendingMismatch {
 pub(crate) struct LogicalOp {
     base: OpBase,
     pub(crate) step: Step,
+    /// READ: by READ_PLUS.
+    pub(crate) is_plus: bool,
     /// WRITE: the verifier of the unstable data so far. READDIR: the cookie verifier.
     pub(crate) verf: Verf,
     /// WRITE: what was answered UNSTABLE with this verifier.
@@ -110,6 +112,7 @@ impl From<OpBase> for LogicalOp {
         Self {
             base,
             step: Step::First,
+            is_plus: false,
             verf: Verf::default(),
             unstable: ByteSpan::NONE,
             affected: ByteSpan::NONE,

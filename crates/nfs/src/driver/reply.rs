@@ -229,6 +229,7 @@ impl<V: Variant> Core<V> {
             | Action::Fsstat
             | Action::Fsinfo
             | Action::Pathconf
+            | Action::V4(_)
             | Action::RemoveProcDir { .. }
             | Action::File(_)
             | Action::Session(_) => None,

@@ -10,6 +10,7 @@
 //! | `encode` | which call is sent next, its slot, its bytes |
 //! | `reply` | what a reply says of session and state |
 //! | `results` | the results of the operations, as those of version 3 |
+//! | `work`, `work_encode` | the operations that version 3 does not have |
 //! | `opens` | the table of open files of a proc |
 //! | `opening` | when files are opened and closed, and what waits for that |
 //! | `callbacks` | answers to calls of the server |
@@ -31,6 +32,8 @@ mod reply;
 mod results;
 mod setup;
 mod state;
+mod work;
+mod work_encode;
 
 pub(crate) use client::Client;
 pub(crate) use state::Sessions;
@@ -38,13 +41,15 @@ pub(crate) use state::Sessions;
 use super::calls::Call;
 use super::core::Core;
 use super::counters::Tally;
+use super::ops::LogicalOp;
 use super::reply::CallOutcome;
+use super::status::NOT_IN_VERSION;
 use super::variant::{ConnTimer, Variant};
 use crate::version4::{DELAY_FIRST, DELAY_LONGEST};
 use client::Stage;
 use filermark_driver_kit::sockets::{Event, Received};
 use filermark_engine::driver::{Action, ObjectId};
-use filermark_model::plan::NfsPlan;
+use filermark_model::plan::{MinorVersion, NfsPlan};
 use filermark_model::{Nanos, NfsOp};
 use filermark_onc::nfs4::VERSION;
 use filermark_onc::rpc::peek_xid;
@@ -67,9 +72,21 @@ impl Variant for Sessions {
         VERSION
     }
 
-    /// All operations can be translated.
-    fn refusal(_core: &Core<Self>, _op: NfsOp, _action: Action) -> Option<u32> {
-        None
+    /// All operations of version 3 can be translated.
+    fn refusal(core: &Core<Self>, op: NfsOp, _action: Action) -> Option<u32> {
+        let is_refused = op.op().needs_nfs42() && core.own.request.minor == MinorVersion::V1;
+        is_refused.then_some(NOT_IN_VERSION)
+    }
+
+    fn call_of(op: &LogicalOp) -> SessionCall {
+        SessionCall {
+            is_plus: op.is_plus,
+            ..SessionCall::default()
+        }
+    }
+
+    fn begin_work(core: &mut Core<Self>, op: u32) {
+        core.begin_work(op);
     }
 
     fn connected(core: &mut Core<Self>, conn: u32, state: &mut SessionConn) -> Event {
@@ -165,6 +182,7 @@ impl Variant for Sessions {
 
     fn finish(core: &mut Core<Self>, op: u32) {
         core.close_filled(op);
+        core.continue_work(op);
     }
 
     fn settle(core: &mut Core<Self>) -> bool {

@@ -6,7 +6,7 @@ use super::calls::Call;
 use super::core::Core;
 use super::reply::JUKEBOX_DELAY_MAX;
 use super::request::is_in_v2;
-use super::status::NOT_IN_V2;
+use super::status::{NOT_IN_V2, NOT_IN_VERSION};
 use super::variant::{Stateless, Variant};
 use filermark_driver_kit::sockets::{Event, Received, probe_xid};
 use filermark_engine::driver::Action;
@@ -40,6 +40,9 @@ impl Variant for Stateless {
     }
 
     fn refusal(core: &Core, op: NfsOp, action: Action) -> Option<u32> {
+        if op.op().nfs4_number().is_some() {
+            return Some(NOT_IN_VERSION);
+        }
         let is_refused = core.settings.version == NfsVersion::V2 && !is_in_v2(op, action);
         is_refused.then_some(NOT_IN_V2)
     }

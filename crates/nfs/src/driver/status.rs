@@ -17,6 +17,13 @@ pub(crate) const NOT_IN_V2: u32 = 0x8002_0002;
 /// The write verifier changed after every repetition.
 pub(crate) const VERIFIER_KEEPS_CHANGING: u32 = 0x8002_0001;
 
+/// This version of NFS does not have the operation.
+pub(crate) const NOT_IN_VERSION: u32 = 0x8002_0003;
+/// The server copies after its reply, although that was not allowed.
+pub(crate) const ASYNCHRONOUS_COPY: u32 = 0x8002_0004;
+/// The write verifier changed between a COPY and its COMMIT.
+pub(crate) const COPY_LOST: u32 = 0x8002_0005;
+
 /// The number of a refusal by the RPC layer.
 pub(crate) fn rpc_code(refusal: RpcRefusal) -> u32 {
     match refusal {
@@ -49,6 +56,11 @@ pub(crate) fn text(version: NfsVersion, code: u32) -> String {
         NO_HANDLE => "no handle: the object was not created or not found earlier".to_owned(),
         VERIFIER_KEEPS_CHANGING => "the write verifier changed after every retry".to_owned(),
         NOT_IN_V2 => "NFSv2 has no such procedure, or the file would end beyond 2 GiB".to_owned(),
+        NOT_IN_VERSION => "this version of NFS does not have the operation".to_owned(),
+        ASYNCHRONOUS_COPY => {
+            "COPY goes on after its reply, although it was asked to be synchronous".to_owned()
+        }
+        COPY_LOST => "the write verifier changed between COPY and COMMIT".to_owned(),
         RPC_MISMATCH => "RPC_MISMATCH".to_owned(),
         AUTH_ERROR..=AUTH_ERROR_LAST => {
             format!("AUTH_ERROR {}", AuthStat::from_u32(code - AUTH_ERROR))

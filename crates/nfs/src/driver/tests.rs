@@ -1,7 +1,7 @@
 //! The driver against a scripted server and against the embedded one.
 
 mod actions;
-mod embedded;
+pub(in crate::driver) mod embedded;
 mod fake;
 mod gathering;
 mod hostile;

@@ -73,6 +73,7 @@ impl<V: Variant> Core<V> {
             | Action::Fsstat
             | Action::Fsinfo
             | Action::Pathconf
+            | Action::V4(_)
             | Action::MakeProcDir { .. }
             | Action::RemoveProcDir { .. }
             | Action::File(_)
@@ -152,19 +153,37 @@ impl<V: Variant> Core<V> {
         // Only written ranges are read: an earlier end of file means lost data.
         let lost = read.eof && count < asked;
         logical.outcome.end |= read.eof;
-        if let Action::Read { file, .. } = logical.action {
-            let checked = self.history.check(logical.since, file, offset, read.data);
-            self.counters.add_many(Tally::CheckedBytes, checked.bytes);
-            self.counters
-                .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
-            if !checked.good {
-                let verdict = self.judge_mismatch(op, Span { offset, length }, Status::Corrupt);
-                if verdict != CallOutcome::Ok {
-                    return verdict;
-                }
+        if !self.is_right(op, offset, read.data) {
+            let verdict = self.judge_mismatch(op, Span { offset, length }, Status::Corrupt);
+            if verdict != CallOutcome::Ok {
+                return verdict;
             }
         }
+        self.read_ended(op, (offset, asked, count), lost)
+    }
+
+    /// Whether what was read is what was written, as far as it is compared.
+    pub(crate) fn is_right(&mut self, op: u32, offset: u64, data: &[u8]) -> bool {
+        let logical = self.ops.get(op);
+        let Action::Read { file, .. } = logical.action else {
+            return true;
+        };
+        let checked = self.history.check(logical.since, file, offset, data);
+        self.counters.add_many(Tally::CheckedBytes, checked.bytes);
+        self.counters
+            .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
+        checked.good
+    }
+
+    /// A READ of `asked` bytes has returned `count`. `lost`: the file ends before what was written.
+    pub(crate) fn read_ended(
+        &mut self,
+        op: u32,
+        (offset, asked, count): (u64, u32, u32),
+        lost: bool,
+    ) -> CallOutcome {
         if lost {
+            let length = asked;
             return self.judge_mismatch(op, Span { offset, length }, Status::Lost);
         }
         if count < asked {

@@ -4,6 +4,7 @@
 
 use super::calls::Call;
 use super::core::Core;
+use super::ops::LogicalOp;
 use super::reply::CallOutcome;
 use filermark_driver_kit::sockets::{Event, Received};
 use filermark_engine::driver::{Action, ObjectId};
@@ -25,6 +26,13 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     fn program_version(plan: &NfsPlan) -> u32;
     /// Why an operation cannot be done in this version; a number of [`super::status`].
     fn refusal(core: &Core<Self>, op: NfsOp, action: Action) -> Option<u32>;
+
+    /// Its data of a call that an operation makes.
+    fn call_of(_op: &LogicalOp) -> Self::Call {
+        Self::Call::default()
+    }
+    /// Makes the first call of an operation that only version 4 has.
+    fn begin_work(_core: &mut Core<Self>, _op: u32) {}
 
     /// See [`WireProtocol::connected`](filermark_driver_kit::sockets::WireProtocol::connected).
     fn connected(core: &mut Core<Self>, conn: u32, state: &mut Self::Conn) -> Event;

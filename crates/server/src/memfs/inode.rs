@@ -3,6 +3,7 @@
 use super::data::FileData;
 use super::dir::DirData;
 use super::types::{Attr, Cred, FileKind, PreAttr, Rights};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +26,9 @@ pub(super) enum Body {
     Fifo,
 }
 
+/// Extended attributes, by name. Without any nothing is allocated.
+pub(super) type Xattrs = BTreeMap<Box<[u8]>, Box<[u8]>>;
+
 /// An object.
 #[derive(Debug)]
 pub(super) struct Inode {
@@ -41,6 +45,8 @@ pub(super) struct Inode {
     pub(super) born_ns: u64,
     /// The verifier of the exclusive CREATE that made it.
     pub(super) exclusive: Option<u64>,
+    /// Extended attributes.
+    pub(super) xattrs: Xattrs,
     /// How many opens keep it when its last name is gone. Changed under the shared lock.
     pub(super) holds: AtomicU64,
 }
@@ -56,6 +62,14 @@ impl Inode {
             Body::Socket => FileKind::Socket,
             Body::Fifo => FileKind::Fifo,
         }
+    }
+
+    /// What its extended attributes are charged, in bytes.
+    pub(super) fn xattr_bytes(&self) -> u64 {
+        let pairs = self.xattrs.iter();
+        pairs
+            .map(|(name, value)| (name.len() + value.len()) as u64)
+            .sum()
     }
 
     pub(super) fn is_dir(&self) -> bool {

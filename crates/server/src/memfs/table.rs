@@ -1,7 +1,7 @@
 //! The inode table: numbers, generations, the space account and the clock.
 
 use super::dir::{DirData, charge_of_name};
-use super::inode::{Body, Inode};
+use super::inode::{Body, Inode, Xattrs};
 use super::types::{Attr, Cred, FileId, FsError, PreAttr, SetAttr, SetTime};
 use super::uncommitted::Uncommitted;
 use std::sync::atomic::AtomicU64;
@@ -180,6 +180,7 @@ impl Table {
             ctime_ns: now,
             born_ns: now,
             exclusive: None,
+            xattrs: Xattrs::default(),
             holds: AtomicU64::new(0),
         }
     }
@@ -281,7 +282,7 @@ impl Table {
             Body::Regular(data) => data.charged(),
             _ => 0,
         };
-        let freed = content + charge_of_inode(&inode.body);
+        let freed = content + charge_of_inode(&inode.body) + inode.xattr_bytes();
         self.used_bytes -= freed;
         let slot = &mut self.slots[id.number as usize - 1];
         slot.inode = None;

@@ -44,6 +44,8 @@ pub enum FsError {
     BadType,
     #[error("offset beyond the end of the file")]
     BeyondEnd,
+    #[error("no such extended attribute")]
+    NoXattr,
 }
 
 /// Names one life of one inode. The number is the `fileid`; a number that is used

@@ -62,8 +62,8 @@ pub(super) fn status(error: FsError) -> Nfsstat3 {
         FsError::NotSync => Nfsstat3::NotSync,
         FsError::BadCookie => Nfsstat3::BadCookie,
         FsError::BadType => Nfsstat3::Badtype,
-        // Only SEEK of version 4 has it.
-        FsError::BeyondEnd => Nfsstat3::Inval,
+        // Only operations of version 4 have them.
+        FsError::BeyondEnd | FsError::NoXattr => Nfsstat3::Inval,
     }
 }
 

@@ -22,11 +22,13 @@ mod objects;
 mod opens;
 mod operations;
 mod ranges;
+mod read_plus;
 mod set_attributes;
 mod stateids;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod xattrs;
 
 use super::answer::{PROC_UNAVAIL, Refusal, reply};
 use super::context::{Peer, ReplyAction, Service, caller};
@@ -45,6 +47,7 @@ const DIGEST_BYTES: usize = 512;
 fn status(error: FsError) -> Nfsstat4 {
     match error {
         FsError::BeyondEnd => Nfsstat4::Nxio,
+        FsError::NoXattr => Nfsstat4::Noxattr,
         // The others have the numbers of version 3.
         error => Nfsstat4::from_u32(super::convert::status(error).to_u32()),
     }

@@ -5,11 +5,12 @@ mod driver;
 mod security;
 
 use crate::benchmark::CommitPolicy;
+use crate::op::Op;
 use crate::plan::Labels;
 use crate::plan::network::{Connections, IpChoice, Transport};
 use crate::protocol::NfsVersion;
 pub use counters::NfsCounter;
-pub(super) use driver::{NFS2, NFS3};
+pub(super) use driver::{NFS2, NFS3, NFS42};
 pub use security::NfsSecurity;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,10 @@ pub struct NfsPlan {
     /// Not written where it is that of before: earlier records keep their fingerprint.
     #[serde(default, skip_serializing_if = "CommitPolicy::is_at_once")]
     pub commit: CommitPolicy,
+    /// Version 4.2: the operations of the mix that a server need not have (RFC 7862 section 15); each is
+    /// tried before RUN. Follows from the mix.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub optional_ops: Vec<Op>,
     /// Port of the NFS program; `None`: ask the portmapper.
     pub nfs_port: Option<u16>,
     /// Port of the MOUNT program; `None`: ask the portmapper.
@@ -142,6 +147,7 @@ impl NfsPlan {
         ),
         ("commit.mib", "MiB written to a file before its COMMIT"),
         ("commit.files", "most files with uncommitted data per proc"),
+        ("optional_ops", "operations that are tried before RUN"),
         ("rpc_timeout_ms", "RPC_TIMEOUT_MS"),
         ("rpc_retries", "RPC_RETRIES"),
         ("connections", "connections"),
@@ -195,6 +201,7 @@ impl Default for NfsPlan {
             biod_max_reads: 2,
             biod_max_writes: 2,
             commit: CommitPolicy::default(),
+            optional_ops: Vec::new(),
             nfs_port: None,
             mount_port: None,
             portmap_port: PORTMAP_PORT,

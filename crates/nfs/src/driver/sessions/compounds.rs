@@ -2,6 +2,7 @@
 //! calls that keep the state.
 
 use super::state::SessionCall;
+use super::work::Work;
 use crate::driver::calls::Call;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::Operation::{self, *};
@@ -22,6 +23,8 @@ pub(super) enum StateCall {
     DestroySession,
     /// Ends the client.
     DestroyClientid,
+    /// A call of an operation that version 3 does not have.
+    Work(Work),
 }
 
 impl StateCall {
@@ -32,6 +35,7 @@ impl StateCall {
             Self::Renew => &[Sequence],
             Self::DestroySession => &[Operation::DestroySession],
             Self::DestroyClientid => &[Operation::DestroyClientid],
+            Self::Work(work) => work.compound(),
         }
     }
 }
@@ -40,6 +44,9 @@ impl StateCall {
 pub(super) fn of(call: &Call<SessionCall>) -> Row {
     match call.own.kind {
         Some(kind) => kind.compound(),
+        None if call.own.is_plus && call.procedure == Procedure::Read => {
+            &[Sequence, Putfh, ReadPlus]
+        }
         None => of_procedure(call.procedure),
     }
 }
@@ -77,6 +84,7 @@ pub(super) fn needs_slot(call: &Call<SessionCall>) -> bool {
 /// its reply is short.
 pub(super) fn is_cached(call: &Call<SessionCall>) -> bool {
     match call.own.kind {
+        Some(StateCall::Work(work)) => work.is_cached(),
         Some(kind) => matches!(kind, StateCall::Open(_) | StateCall::Close(_)),
         None => matches!(
             call.procedure,

@@ -74,7 +74,7 @@ const NAME_ATTRIBUTES: Bitmap4 = Bitmap4::of(&[
     Attribute::NoTrunc,
 ]);
 
-const GETATTR: GetattrArgs = GetattrArgs {
+pub(super) const GETATTR: GetattrArgs = GetattrArgs {
     attr_request: FILE_ATTRIBUTES,
 };
 
@@ -174,6 +174,9 @@ impl Core<Sessions> {
             compound.op(&established.session.sequence(taken, cachethis));
         }
         match call.own.kind {
+            Some(StateCall::Work(work)) => {
+                self.encode_work(work, call, op, stateid, &mut compound);
+            }
             Some(kind) => self.encode_own(kind, call, op, &mut compound),
             None => self.encode_operations(call, op, stateid, &mut compound),
         }
@@ -187,6 +190,7 @@ impl Core<Sessions> {
         let op = self.ops.get(call.op);
         match (call.own.kind, call.procedure) {
             (None, Procedure::Read | Procedure::Write) => self.use_open(slot),
+            (Some(StateCall::Work(work)), _) if work.uses_open() => self.use_open(slot),
             (None, Procedure::Setattr) => match op.action {
                 Action::Setattr { object, .. } => self.stateid_of(op.proc, object),
                 _ => Stateid4::ANONYMOUS,
@@ -218,7 +222,7 @@ impl Core<Sessions> {
                 let owner = owner_name(self.own.owners[op.proc as usize]);
                 compound
                     .op(&putfh(handle.handle()))
-                    .op(&open(&owner, Openflag4::NoCreate, OpenClaim4::Fh))
+                    .op(&open_args(&owner, Openflag4::NoCreate, OpenClaim4::Fh))
                     .op(&GETATTR);
             }
             StateCall::Close(place) => {
@@ -229,7 +233,8 @@ impl Core<Sessions> {
                     });
                 }
             }
-            StateCall::Renew => {}
+            // The second is encoded by `encode_work`.
+            StateCall::Renew | StateCall::Work(_) => {}
             StateCall::DestroySession => {
                 let sessionid = client.to_be_destroyed().unwrap_or_default();
                 compound.op(&DestroySessionArgs { sessionid });
@@ -283,7 +288,15 @@ impl Core<Sessions> {
                     offset,
                     count,
                 };
-                compound.op(&putfh(self.written_file(call, op).0)).op(&args);
+                let file = putfh(self.written_file(call, op).0);
+                match call.own.is_plus {
+                    true => compound.op(&file).op(&ReadPlusArgs {
+                        stateid,
+                        offset,
+                        count,
+                    }),
+                    false => compound.op(&file).op(&args),
+                };
             }
             Procedure::Write => self.encode_write4(call, op, stateid, compound),
             Procedure::Commit => {
@@ -344,7 +357,7 @@ impl Core<Sessions> {
                 let rights = AccessArgs { access: ALL_RIGHTS };
                 compound
                     .op(&dir)
-                    .op(&open(
+                    .op(&open_args(
                         &owner,
                         Openflag4::Create(how),
                         OpenClaim4::Null(name),
@@ -447,18 +460,22 @@ impl Core<Sessions> {
     }
 }
 
-const fn putfh(object: FileHandle4<'_>) -> PutfhArgs<'_> {
+pub(super) const fn putfh(object: FileHandle4<'_>) -> PutfhArgs<'_> {
     PutfhArgs { object }
 }
 
 /// The name of a proc's owner of opens.
-fn owner_name(proc: u32) -> [u8; 13] {
+pub(super) fn owner_name(proc: u32) -> [u8; 13] {
     let mut name = *b"filermark\0\0\0\0";
     name[9..].copy_from_slice(&proc.to_be_bytes());
     name
 }
 
-const fn open<'a>(owner: &'a [u8], openhow: Openflag4<'a>, claim: OpenClaim4<'a>) -> OpenArgs<'a> {
+pub(super) const fn open_args<'a>(
+    owner: &'a [u8],
+    openhow: Openflag4<'a>,
+    claim: OpenClaim4<'a>,
+) -> OpenArgs<'a> {
     OpenArgs {
         seqid: 0,
         share_access: share::BOTH | share::WANT_NO_DELEG,

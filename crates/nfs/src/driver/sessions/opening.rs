@@ -68,10 +68,17 @@ impl Core<Sessions> {
     /// What a call needs before it can be sent.
     pub(super) fn need(&mut self, slot: u32) -> Need {
         let call = self.calls.get(slot);
-        if call.own.kind.is_some() {
-            return Need::Nothing;
-        }
         let logical = self.ops.get(call.op);
+        match call.own.kind {
+            None => {}
+            Some(StateCall::Work(work)) => {
+                let (proc, keys) = (logical.proc, self.keys_of_work(logical, work));
+                let opens = &self.own.opens[proc as usize];
+                let closed = keys.into_iter().flatten().find(|key| !opens.is_open(*key));
+                return closed.map_or(Need::Nothing, Need::Open);
+            }
+            Some(_) => return Need::Nothing,
+        }
         match call.procedure {
             Procedure::Read | Procedure::Write => Need::Open(self.key_of(slot)),
             Procedure::Remove => {
@@ -116,6 +123,7 @@ impl Core<Sessions> {
             Action::Read { object, .. }
             | Action::Write { object, .. }
             | Action::Commit { object } => opens::of_object(object),
+            Action::V4(action) => opens::of_object(action.object()),
             _ => opens::of_object(PROC_DIR),
         }
     }
@@ -340,14 +348,38 @@ impl Core<Sessions> {
         let call = self.calls.get_mut(slot);
         call.own.used = Some(key);
         call.own.stateid = stateid;
+        self.use_second(slot, uses);
         stateid
+    }
+
+    /// The call uses the open of its second file, too.
+    fn use_second(&mut self, slot: u32, uses: u64) {
+        let logical = self.ops.get(self.calls.get(slot).op);
+        let Action::V4(action) = logical.action else {
+            return;
+        };
+        let Some(key) = action.target().map(opens::of_object) else {
+            return;
+        };
+        let opens = &mut self.own.opens[logical.proc as usize];
+        let Some(stateid) = opens.used(key, uses) else {
+            return;
+        };
+        if let Some(file) = opens.find(key) {
+            file.users += 1;
+        }
+        self.calls.get_mut(slot).own.second = Some((key, stateid));
     }
 
     /// The call does not use the open any more.
     pub(super) fn stop_using(&mut self, slot: u32) {
         let call = self.calls.get_mut(slot);
-        let (used, op) = (call.own.used.take(), call.op);
-        if let Some(key) = used {
+        let used = [
+            call.own.used.take(),
+            call.own.second.take().map(|(key, _)| key),
+        ];
+        let op = call.op;
+        for key in used.into_iter().flatten() {
             let proc = self.ops.get(op).proc;
             if let Some(file) = self.own.opens[proc as usize].find(key) {
                 file.users = file.users.saturating_sub(1);
@@ -373,14 +405,19 @@ impl Core<Sessions> {
             return false;
         }
         call.own.reopened += 1;
-        let (op, lost) = (call.op, OpenState::Open(call.own.stateid));
+        let op = call.op;
+        // Of two files it is not known which one is meant.
+        let lost = [Some((key, call.own.stateid)), call.own.second];
         self.stop_using(slot);
         let proc = self.ops.get(op).proc;
         let opens = &mut self.own.opens[proc as usize];
-        // Another call may have opened it again already.
-        if opens.find(key).is_some_and(|f| f.state == lost) {
-            opens.remove(key);
-            self.counters.add(Tally::LostOpens);
+        for (key, stateid) in lost.into_iter().flatten() {
+            // Another call may have opened it again already.
+            let lost = OpenState::Open(stateid);
+            if opens.find(key).is_some_and(|f| f.state == lost) {
+                opens.remove(key);
+                self.counters.add(Tally::LostOpens);
+            }
         }
         self.calls.requeue(slot);
         true

@@ -76,6 +76,12 @@ impl ProcOpens {
         self.files.get_mut(at)
     }
 
+    /// Whether the file is open.
+    pub(super) fn is_open(&self, key: u32) -> bool {
+        let file = self.place(key).and_then(|at| self.files.get(at));
+        file.is_some_and(|file| matches!(file.state, OpenState::Open(_)))
+    }
+
     /// The stateid of an open file, which is used now.
     #[inline]
     pub(super) fn used(&mut self, key: u32, number: u64) -> Option<Stateid4> {

@@ -239,7 +239,7 @@ impl Core<Sessions> {
         let call = self.calls.get(slot);
         let (conn, op, kind) = (call.conn, call.op, call.own.kind);
         match kind {
-            None => {}
+            None | Some(StateCall::Work(_)) => {}
             Some(StateCall::Open(key)) => {
                 let proc = self.ops.get(op).proc;
                 let known = self.own.opens[proc as usize].find(key);

@@ -2,6 +2,7 @@
 
 use super::compounds::StateCall;
 use super::state::Sessions;
+use super::work::Work;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use crate::driver::readdir::ListingPart;
@@ -11,10 +12,10 @@ use filermark_onc::nfs4::*;
 use filermark_onc::xdr::DecodeError;
 
 /// The results of a COMPOUND.
-type Results<'r> = CompoundRes<'r, Operation>;
+pub(super) type Results<'r> = CompoundRes<'r, Operation>;
 
 /// Why the results of a call end early.
-enum Early {
+pub(super) enum Early {
     Status(Nfsstat4),
     Malformed(DecodeError),
 }
@@ -64,10 +65,15 @@ impl Core<Sessions> {
         procedure: Procedure,
         status: Nfsstat3,
     ) -> CallOutcome {
-        if self.calls.get(slot).own.kind.is_some() || is_later(status) {
-            return CallOutcome::Failed(status);
-        }
+        let kind = self.calls.get(slot).own.kind;
         let refused = CallOutcome::Failed(status);
+        if kind == Some(StateCall::Work(Work::Removexattr)) {
+            let gone = Nfsstat3::from_u32(Nfsstat4::Noxattr.to_u32());
+            return self.accept_replay(slot, refused, gone);
+        }
+        if kind.is_some() || is_later(status) {
+            return refused;
+        }
         match procedure {
             Procedure::Create | Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
                 self.made(slot, Err(status))
@@ -112,6 +118,7 @@ impl Core<Sessions> {
                     .add_many(Tally::RefusedCloses, u64::from(!is_closed));
                 Ok(CallOutcome::Ok)
             }
+            StateCall::Work(work) => self.work_results(slot, work, compound),
             StateCall::Renew => Ok(CallOutcome::Ok),
             StateCall::DestroySession => {
                 compound.read::<DestroySessionArgs>()??;
@@ -184,6 +191,10 @@ impl Core<Sessions> {
                 rest(compound)?;
                 Ok(self.linked(slot, CallOutcome::Ok))
             }
+            Procedure::Read if self.calls.get(slot).own.is_plus => {
+                let read = compound.read::<ReadPlusArgs>()??;
+                Ok(self.has_read_plus(slot, &read))
+            }
             Procedure::Read => {
                 let read = compound.read::<ReadArgs>()??;
                 Ok(self.has_read(slot, Ok(data_read(&read))))
@@ -235,7 +246,7 @@ impl Core<Sessions> {
 }
 
 /// The operation that was asked for was executed, whatever becomes of those behind it.
-fn rest(compound: &mut Results<'_>) -> Result<CallOutcome, Early> {
+pub(super) fn rest(compound: &mut Results<'_>) -> Result<CallOutcome, Early> {
     for result in compound {
         result?;
     }

@@ -3,6 +3,7 @@
 use super::client::Client;
 use super::compounds::StateCall;
 use super::opens::ProcOpens;
+use super::work::WorkState;
 use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
 use filermark_onc::nfs4::{Fh4, Stateid4};
@@ -21,6 +22,10 @@ pub(crate) struct SessionCall {
     pub(super) used: Option<u32>,
     /// The state of this open that it has used last.
     pub(super) stateid: Stateid4,
+    /// The second file whose open it uses, and its state.
+    pub(super) second: Option<(u32, Stateid4)>,
+    /// READ: by READ_PLUS.
+    pub(super) is_plus: bool,
     /// The server may have executed it in an earlier session.
     pub(super) is_repeated: bool,
     /// How often its file was opened again because the server had lost the state.
@@ -66,6 +71,8 @@ pub(crate) struct Sessions {
     pub(super) closing_free: Vec<u32>,
     /// Counts uses of opens.
     pub(super) uses: u64,
+    /// By operation: what those keep that version 3 does not have.
+    pub(super) works: Vec<WorkState>,
 }
 
 impl Sessions {
@@ -88,6 +95,7 @@ impl Sessions {
             closing: Vec::new(),
             closing_free: Vec::new(),
             uses: 0,
+            works: Vec::new(),
         }
     }
 

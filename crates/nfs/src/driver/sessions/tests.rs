@@ -6,6 +6,7 @@ mod server;
 mod state;
 #[cfg(target_os = "linux")]
 mod tls;
+mod work;
 
 use super::Sessions;
 use crate::driver::NfsDriver;

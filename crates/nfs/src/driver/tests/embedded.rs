@@ -5,14 +5,14 @@ use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_onc::nfs3::Procedure;
 use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
 
-pub(super) struct World {
-    pub(super) server: RunningServer,
-    pub(super) driver: NfsDriver,
-    pub(super) setup: ShardSetup,
+pub(in crate::driver) struct World {
+    pub(in crate::driver) server: RunningServer,
+    pub(in crate::driver) driver: NfsDriver,
+    pub(in crate::driver) setup: ShardSetup,
 }
 
 impl World {
-    pub(super) fn new(
+    pub(in crate::driver) fn new(
         options: ServerOptions,
         change: impl FnOnce(&mut NfsPlan),
         procs: u32,
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    pub(super) fn mount(&self) -> &MountPoint {
+    pub(in crate::driver) fn mount(&self) -> &MountPoint {
         &self.setup.procs[0].mount
     }
 
@@ -72,7 +72,7 @@ pub(super) fn all_ok(outcomes: &BTreeMap<u32, Outcome>) {
     }
 }
 
-pub(super) fn fill(number: u32, size: u64) -> Action {
+pub(in crate::driver) fn fill(number: u32, size: u64) -> Action {
     Action::Fill {
         dir: PROC_DIR,
         name: name(NameKind::File, number),

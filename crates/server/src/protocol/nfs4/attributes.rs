@@ -197,7 +197,7 @@ impl Source<'_> {
             fill! { want, all;
                 CloneBlksize clone_blksize = 1;
                 ChangeAttrType change_attr_type = ChangeAttrType4::MonotonicIncr;
-                XattrSupport xattr_support = false;
+                XattrSupport xattr_support = true;
             }
         }
     }

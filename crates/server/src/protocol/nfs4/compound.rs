@@ -106,7 +106,15 @@ const fn changes(operation: Operation) -> bool {
     use Operation as O;
     !matches!(
         operation,
-        O::Read | O::Readdir | O::Getattr | O::Readlink | O::Getfh | O::TestStateid
+        O::Read
+            | O::ReadPlus
+            | O::Getxattr
+            | O::Listxattrs
+            | O::Readdir
+            | O::Getattr
+            | O::Readlink
+            | O::Getfh
+            | O::TestStateid
     )
 }
 
@@ -255,6 +263,9 @@ impl Compound<'_> {
         self.served.is_operation = true;
         if changes(operation) && self.space_left(results) < RESULT_BYTES {
             return results.fail(operation, too_big);
+        }
+        if self.cx.options.not_offered.contains(&operation) {
+            return results.fail(operation, Nfsstat4::Notsupp);
         }
         let mark = results.mark();
         let done = match self.injected(args) {

@@ -16,6 +16,22 @@ const FLAVORS: [Secinfo4<'_>; 2] = [Secinfo4::Flavor(1), Secinfo4::Flavor(0)];
 const RIGHTS: u32 =
     bits::READ | bits::LOOKUP | bits::MODIFY | bits::EXTEND | bits::DELETE | bits::EXECUTE;
 
+/// ACCESS4_XAREAD, ACCESS4_XAWRITE and ACCESS4_XALIST (RFC 8276 section 8.5).
+const XATTR_READ: u32 = 0x40;
+const XATTR_WRITE: u32 = 0x80;
+const XATTR_LIST: u32 = 0x100;
+const XATTR_RIGHTS: u32 = XATTR_READ | XATTR_WRITE | XATTR_LIST;
+
+const fn xattr_bits(rights: Rights) -> u32 {
+    let read = if rights.read {
+        XATTR_READ | XATTR_LIST
+    } else {
+        0
+    };
+    let write = if rights.write { XATTR_WRITE } else { 0 };
+    read | write
+}
+
 pub(super) fn flavors() -> SecinfoRes<'static> {
     Ok(SecinfoOk::new(&FLAVORS).unwrap_or_default())
 }
@@ -111,8 +127,13 @@ impl Compound<'_> {
     }
 
     pub(super) fn access(&self, args: &AccessArgs) -> AccessRes {
-        let granted = access_bits(self.rights(self.current()?)?);
-        let supported = args.access & RIGHTS;
+        let rights = self.rights(self.current()?)?;
+        let (of_xattrs, of_both) = match self.minor {
+            0 | 1 => (0, RIGHTS),
+            _ => (xattr_bits(rights), RIGHTS | XATTR_RIGHTS),
+        };
+        let granted = access_bits(rights) | of_xattrs;
+        let supported = args.access & of_both;
         Ok(AccessOk {
             supported,
             access: supported & granted,

@@ -51,6 +51,8 @@ impl Compound<'_> {
             Seek(args) SeekArgs => self.seek(args);
             Copy(args) CopyArgs<'_> => self.copy(args);
             Clone(args) CloneArgs => self.clone_range(args);
+            Setxattr(args) SetxattrArgs<'_> => self.setxattr(args);
+            Removexattr(args) RemovexattrArgs<'_> => self.removexattr(args);
         }
     }
 
@@ -62,6 +64,9 @@ impl Compound<'_> {
             Args::Readlink(_) => self.readlink(results),
             Args::Readdir(args) => self.readdir(args, results),
             Args::Read(args) => self.read(args, results),
+            Args::ReadPlus(args) => self.read_plus(args, results),
+            Args::Getxattr(args) => self.getxattr(args, results),
+            Args::Listxattrs(args) => self.listxattrs(args, results),
             Args::Lock(args) => self.lock(args, results),
             Args::Lockt(args) => self.lockt(args, results),
             Args::ExchangeId(args) => self.exchange_id(args, results),

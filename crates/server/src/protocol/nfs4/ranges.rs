@@ -78,12 +78,14 @@ impl Compound<'_> {
         if wanted > rest {
             return Err(Nfsstat4::Inval);
         }
+        let short = self.cx.shared.faults.short.map_or(u64::MAX, u64::from);
+        let most = COPY_BYTES_MAX.min(short);
         let range = CopyRange {
             from,
             from_offset: args.src_offset,
             to,
             to_offset: args.dst_offset,
-            count: wanted.min(COPY_BYTES_MAX),
+            count: wanted.min(most),
         };
         let count = match wanted {
             0 => 0,
@@ -93,7 +95,11 @@ impl Compound<'_> {
             response: WriteResponse4 {
                 callback_id: None,
                 count,
-                committed: StableHow::FileSync,
+                // What is copied is safe, but a server that answers WRITE so does it here, too.
+                committed: match self.cx.shared.faults.unstable {
+                    true => StableHow::Unstable,
+                    false => StableHow::FileSync,
+                },
                 writeverf: fs.write_verifier().to_be_bytes(),
             },
             requirements: CopyRequirements4 {

@@ -11,7 +11,7 @@ use filermark_onc::xdr::Encoder;
 const FRONT_OF_READ: usize = 4 + 4 + 4;
 
 impl Compound<'_> {
-    fn transferred(&self, stateid: &Stateid4, access: u32) -> Res<FileId> {
+    pub(super) fn transferred(&self, stateid: &Stateid4, access: u32) -> Res<FileId> {
         let object = self.current()?;
         let id = object.file_or(Nfsstat4::Isdir)?;
         match self.check_stateid(stateid, id, access) {

@@ -2,6 +2,7 @@
 
 use super::{NfsCounter, NfsPlan};
 use crate::counter::CounterDecl;
+use crate::mix::Mix;
 use crate::op::{Op, OpSet};
 use crate::plan::Labels;
 use crate::plan::facts::{DriverFacts, DriverSettings, DriverText, Target};
@@ -30,6 +31,18 @@ pub(in crate::plan) const NFS3: ProtocolDecl = ProtocolDecl {
     benchmark: Some("general-nfs3"),
     ops: Op::NFS3,
     nfs_version: Some(NfsVersion::V3),
+    ..NFS2
+};
+
+/// NFS version 4.2, with the operations that earlier versions do not have.
+pub(in crate::plan) const NFS42: ProtocolDecl = ProtocolDecl {
+    title: "NFS version 4.2",
+    sfssum_name: "NFS4",
+    driver_word: "nfs42",
+    fs_word: None,
+    benchmark: Some("nfs42-offload"),
+    ops: Op::NFS42,
+    nfs_version: Some(NfsVersion::V42),
     ..NFS2
 };
 
@@ -115,8 +128,26 @@ impl DriverSettings for NfsPlan {
     fn ops(&self) -> OpSet {
         match self.version {
             NfsVersion::V2 => OpSet::NFS2,
-            // The operations of version 3, as COMPOUNDs.
-            NfsVersion::V3 | NfsVersion::V41 | NfsVersion::V42 => OpSet::NFS3,
+            NfsVersion::V3 => OpSet::NFS3,
+            // Those of version 3 as COMPOUNDs, and those of their own.
+            NfsVersion::V41 => OpSet::NFS41,
+            NfsVersion::V42 => OpSet::NFS42,
+        }
+    }
+
+    fn note_mix(&mut self, mix: &Mix) {
+        let ops = mix.shares().iter().map(|(op, _)| *op);
+        self.optional_ops = match self.version {
+            NfsVersion::V42 => ops.filter(|op| op.needs_nfs42()).collect(),
+            NfsVersion::V2 | NfsVersion::V3 | NfsVersion::V41 => Vec::new(),
+        };
+    }
+
+    fn advice_without(&self, op: Op) -> &'static str {
+        match op.nfs() {
+            Some(_) if op.needs_nfs42() => "set NFS_VERSION=4.2, or leave it out of the mix",
+            Some(_) => "set NFS_VERSION=4.1 or 4.2, or leave it out of the mix",
+            None => "leave it out of the mix",
         }
     }
 

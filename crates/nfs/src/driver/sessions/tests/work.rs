@@ -1,0 +1,323 @@
+//! The operations that version 3 does not have, on the embedded server.
+
+use crate::driver::core::Core;
+use crate::driver::sessions::Sessions;
+use crate::driver::tests::embedded::{World, fill};
+use crate::driver::tests::name;
+use filermark_driver_kit::driver::Driver;
+use filermark_driver_kit::sockets;
+use filermark_engine::driver::*;
+use filermark_engine::name::NameKind;
+use filermark_model::plan::{MinorVersion, NfsPlan, NfsVersion};
+use filermark_model::{Nanos, Op};
+use filermark_server::{Operation4, ServerOptions};
+use std::collections::BTreeMap;
+
+/// The file that is read, and the scratch file.
+const DATA: ObjectId = ObjectId(1);
+const SCRATCH: ObjectId = ObjectId(2);
+const BYTES: u64 = 300_000;
+
+struct Work {
+    /// Its server ends with it.
+    _world: World,
+    shard: sockets::Shard<Core<Sessions>>,
+}
+
+impl Work {
+    fn new(options: ServerOptions) -> Self {
+        Self::of(options, NfsVersion::V42)
+    }
+
+    fn of(options: ServerOptions, version: NfsVersion) -> Self {
+        let world = World::new(options, |plan| plan.version = version, 1);
+        let claimed = world.driver.claim(world.mount(), &world.setup.claim);
+        claimed.expect("nothing is there");
+        let minor = version.minor_version().unwrap_or(MinorVersion::V2);
+        let shard = world.driver.shard4(world.setup.clone(), minor);
+        let mut work = Self {
+            shard: shard.expect("it serves"),
+            _world: world,
+        };
+        let name = name(NameKind::ProcDir, 0);
+        work.good(Action::MakeProcDir { name });
+        work.good(fill(0, BYTES));
+        work.good(fill(1, 0));
+        work
+    }
+
+    fn run_all(&mut self, actions: &[Action]) -> Vec<Outcome> {
+        for (token, action) in actions.iter().enumerate() {
+            let request = Request {
+                token: token as u32,
+                proc: 0,
+                action: *action,
+            };
+            assert!(
+                matches!(self.shard.submit(&request), Submit::Queued),
+                "{action:?}"
+            );
+        }
+        let mut done: Vec<Completion> = Vec::new();
+        while done.len() < actions.len() {
+            self.shard.flush();
+            self.shard
+                .poll(Nanos::MAX, &mut done)
+                .expect("sockets work");
+        }
+        done.sort_by_key(|completion| completion.token);
+        done.into_iter()
+            .map(|completion| completion.outcome)
+            .collect()
+    }
+
+    fn run(&mut self, action: Action) -> Outcome {
+        self.run_all(&[action])[0]
+    }
+
+    #[track_caller]
+    fn good(&mut self, action: Action) -> Outcome {
+        let outcome = self.run(action);
+        assert_eq!(outcome.status, Status::Ok, "{action:?}");
+        outcome
+    }
+
+    fn counters(&mut self) -> BTreeMap<String, u64> {
+        let mut counters = BTreeMap::new();
+        self.shard.take_counters(&mut counters);
+        counters
+    }
+
+    fn end(mut self) {
+        let now = self.shard.core.state.clock.now();
+        self.shard.end(now + Nanos::from_secs(60));
+        assert!(
+            self.shard
+                .core
+                .own
+                .opens
+                .iter()
+                .all(|opens| opens.is_empty())
+        );
+    }
+}
+
+fn v4(action: V4Action) -> Action {
+    Action::V4(action)
+}
+
+fn open_by_name() -> Action {
+    v4(V4Action::Open {
+        dir: PROC_DIR,
+        name: name(NameKind::File, 0),
+        object: DATA,
+    })
+}
+
+const LOCK: Action = Action::V4(V4Action::Lock { object: DATA });
+
+fn copy(offset: u64, length: u32) -> Action {
+    v4(V4Action::Copy {
+        object: DATA,
+        target: SCRATCH,
+        offset,
+        length,
+    })
+}
+
+fn clone(offset: u64, length: u32) -> Action {
+    v4(V4Action::Clone {
+        object: DATA,
+        target: SCRATCH,
+        offset,
+        length,
+    })
+}
+
+fn read_plus(offset: u64, length: u32) -> Action {
+    v4(V4Action::ReadPlus {
+        object: DATA,
+        file: 0,
+        offset,
+        length,
+    })
+}
+
+fn all() -> Vec<(Action, &'static [&'static str])> {
+    let object = SCRATCH;
+    vec![
+        (open_by_name(), &["OPEN", "CLOSE"]),
+        (LOCK, &["LOCK", "LOCKU"]),
+        (
+            v4(V4Action::Allocate {
+                object,
+                offset: 4096,
+                length: 70_000,
+            }),
+            &["ALLOCATE"],
+        ),
+        (
+            v4(V4Action::Deallocate {
+                object,
+                offset: 4096,
+                length: 4096,
+            }),
+            &["DEALLOCATE"],
+        ),
+        (
+            v4(V4Action::Seek {
+                object: DATA,
+                offset: 4096,
+                is_hole: true,
+            }),
+            &["SEEK"],
+        ),
+        (read_plus(100, 5_000), &["READ_PLUS"]),
+        (copy(0, 100_000), &["COPY"]),
+        (clone(4096, 8192), &["CLONE"]),
+        (
+            v4(V4Action::Setxattr {
+                object,
+                attribute: 3,
+            }),
+            &["SETXATTR"],
+        ),
+        (
+            v4(V4Action::Getxattr {
+                object,
+                attribute: 3,
+            }),
+            &["GETXATTR"],
+        ),
+        (v4(V4Action::Listxattrs { object }), &["LISTXATTRS"]),
+        (
+            v4(V4Action::Removexattr {
+                object,
+                attribute: 3,
+            }),
+            &["REMOVEXATTR"],
+        ),
+    ]
+}
+
+#[test]
+fn every_operation_succeeds_and_has_its_calls_on_the_wire() {
+    let mut work = Work::new(ServerOptions::default());
+    // Both files are open, so that no OPEN belongs to another operation.
+    work.good(copy(0, 1));
+    work.counters();
+    for (action, names) in all() {
+        let outcome = work.good(action);
+        assert_eq!(outcome.physical as usize, names.len(), "{action:?}");
+        let counters = work.counters();
+        let calls: u64 = counters["COMPOUND"];
+        assert_eq!(calls as usize, names.len(), "{action:?}: {counters:?}");
+        for name in names {
+            assert_eq!(counters[*name], 1, "{action:?}: {counters:?}");
+        }
+    }
+    work.end();
+}
+
+/// Operations under way at the same time do not close or unlock what another one has.
+#[test]
+fn operations_on_one_file_do_not_disturb_each_other() {
+    let mut work = Work::new(ServerOptions::default());
+    let many: Vec<Action> = (0..8)
+        .flat_map(|_| [open_by_name(), LOCK, copy(0, 4096), read_plus(0, 60_000)])
+        .collect();
+    for outcome in work.run_all(&many) {
+        assert_eq!(outcome.status, Status::Ok);
+    }
+    let counters = work.counters();
+    assert_eq!((counters["LOCK"], counters["LOCKU"]), (8, 8));
+    // One OPEN of the data and of the scratch file each is kept; INIT has closed its own.
+    assert_eq!(counters["READ_PLUS"] % 8, 0);
+    work.end();
+}
+
+/// The contents are compared as those of READ.
+#[test]
+fn what_read_plus_returns_is_compared() {
+    let mut work = Work::new(ServerOptions::default());
+    let read = work.good(read_plus(0, 200_000));
+    assert_eq!(read.read_bytes, 200_000);
+    let checked = work.counters()["checked_bytes"];
+    assert_eq!(checked, 200_000);
+    // A hole where there was data.
+    work.good(v4(V4Action::Deallocate {
+        object: DATA,
+        offset: 65_536,
+        length: 65_536,
+    }));
+    let wrong = work.run(read_plus(0, 200_000));
+    assert_eq!(wrong.status, Status::Corrupt);
+    work.end();
+}
+
+/// A server that copies a part is asked for the rest, and what it has not made stable is committed.
+#[test]
+fn a_copy_goes_on_after_a_part_and_is_committed() {
+    let mut work = Work::new(ServerOptions {
+        short: Some(40_000),
+        unstable: "on".parse().expect("sound"),
+        ..ServerOptions::default()
+    });
+    work.good(copy(0, 1));
+    work.counters();
+    let outcome = work.good(copy(5, 100_000));
+    assert_eq!(outcome.physical, 4);
+    let counters = work.counters();
+    assert_eq!((counters["COPY"], counters["COMMIT"]), (3, 1));
+    work.end();
+}
+
+#[test]
+fn version_41_refuses_operations_of_version_42() {
+    let mut work = Work::of(ServerOptions::default(), NfsVersion::V41);
+    work.good(open_by_name());
+    work.good(LOCK);
+    for (action, _) in all().into_iter().skip(2) {
+        let request = Request {
+            token: 0,
+            proc: 0,
+            action,
+        };
+        let Submit::Done(outcome) = work.shard.submit(&request) else {
+            panic!("{action:?}");
+        };
+        assert!(matches!(outcome.status, Status::Refused(_)), "{action:?}");
+    }
+    work.end();
+}
+
+#[test]
+fn operations_that_the_server_does_not_offer_are_named_before_the_run() {
+    use Operation4::{Clone, Setxattr};
+    let refused = |ops: &[Op], missing: &[Operation4]| {
+        let options = ServerOptions {
+            not_offered: missing.to_vec(),
+            ..ServerOptions::default()
+        };
+        let change = |plan: &mut NfsPlan| {
+            plan.version = NfsVersion::V42;
+            plan.optional_ops = ops.to_vec();
+        };
+        let world = World::new(options, change, 1);
+        let claimed = world.driver.claim(world.mount(), &world.setup.claim);
+        claimed.err().map(|error| error.to_string())
+    };
+    let optional: Vec<Op> = Op::NFS42
+        .iter()
+        .copied()
+        .filter(|op| op.needs_nfs42())
+        .collect();
+    assert_eq!(refused(&optional, &[]), None);
+    let text = refused(&optional, &[Clone, Setxattr]).expect("refused");
+    assert!(
+        text.contains("does not offer clone, setxattr here (NFS4ERR_NOTSUPP)"),
+        "{text}"
+    );
+    assert!(text.contains("MIXFILE"), "{text}");
+    assert_eq!(refused(&[Op::Seek], &[Clone]), None);
+}
