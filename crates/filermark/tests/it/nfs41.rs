@@ -248,6 +248,13 @@ fn alone_the_kernels_servers_are_measured_over_versions_41_and_42_and_keep_no_cl
                 .set("VERIFY", "on")
                 .set("CONNECTIONS", 2),
         );
+        for (benchmark, version) in [("general-nfs41", "4.1"), ("general-nfs42", "4.2")] {
+            let sweep = sweep(&sandbox, &export, version).set("LOAD", 200);
+            let ended = assert_measured(&sweep.set("BENCHMARK", benchmark).unset("NFS_VERSION"));
+            for name in ["LOCK", "LOCKU", "ACCESS", "GETATTR"] {
+                assert!(ended.counter(name) > 0, "{benchmark} {name}");
+            }
+        }
         assert_empty(&sandbox, &export);
         assert_eq!(knfsd::clients(&mut server), "", "{}", kernel.name());
     }

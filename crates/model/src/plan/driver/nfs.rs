@@ -10,7 +10,7 @@ use crate::plan::Labels;
 use crate::plan::network::{Connections, IpChoice, Transport};
 use crate::protocol::NfsVersion;
 pub use counters::NfsCounter;
-pub(super) use driver::{NFS2, NFS3, NFS42};
+pub(super) use driver::{NFS2, NFS3, NFS41, NFS42};
 pub use security::NfsSecurity;
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +136,7 @@ const PORTMAP_PORT: u16 = 111;
 impl NfsPlan {
     /// The labels of the fields.
     const LABELS: Labels = &[
+        ("version", "NFS_VERSION"),
         ("block_size_max", "BLOCK_SIZE"),
         ("biod_max_reads", "BIOD_MAX_READS"),
         ("biod_max_writes", "BIOD_MAX_WRITES"),
