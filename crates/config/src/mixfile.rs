@@ -226,7 +226,7 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
         let of = match protocol {
             Protocol::Nfs2 => " of NFS version 2",
             Protocol::Smb1 | Protocol::Smb2 => " of SMB",
-            Protocol::Nfs3 | Protocol::Nfs42 | Protocol::Posix => "",
+            Protocol::Nfs3 | Protocol::Nfs41 | Protocol::Nfs42 | Protocol::Posix => "",
         };
         let names = known.iter().map(|o| o.name());
         let of_later = has_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == lower);
@@ -253,9 +253,12 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
 fn names_of(protocol: Protocol) -> &'static [Op] {
     match protocol {
         Protocol::Nfs3 => Op::NFS42,
-        Protocol::Nfs2 | Protocol::Nfs42 | Protocol::Smb1 | Protocol::Smb2 | Protocol::Posix => {
-            protocol.ops()
-        }
+        Protocol::Nfs2
+        | Protocol::Nfs41
+        | Protocol::Nfs42
+        | Protocol::Smb1
+        | Protocol::Smb2
+        | Protocol::Posix => protocol.ops(),
     }
 }
 

@@ -20,6 +20,14 @@ pub const SHIPPED: &[(&str, &str)] = &[
         include_str!("../definitions/general-nfs3.toml"),
     ),
     (
+        "general-nfs41",
+        include_str!("../definitions/general-nfs41.toml"),
+    ),
+    (
+        "general-nfs42",
+        include_str!("../definitions/general-nfs42.toml"),
+    ),
+    (
         "general-smb1",
         include_str!("../definitions/general-smb1.toml"),
     ),

@@ -1,15 +1,18 @@
 //! Starts a server of the test bed by hand and runs a command in its network:
 //!
 //! ```text
-//! cargo run -p filermark-testbed --example server -- ganesha-vfs|ganesha-mem|kernel|samba [COMMAND [ARGS]]
+//! cargo run -p filermark-testbed --example server -- ganesha-vfs|ganesha-mem|kernel|kernel-6.12|samba [COMMAND [ARGS]]
 //! ```
 //!
 //! The default command is a shell. The export is in its environment:
-//! `ADDRESS`, `NFS_PORT`, `MOUNT_PORT`, `EXPORT`; for samba `ADDRESS`, `SMB_PORT`, the
+//! `ADDRESS`, `NFS_PORT`, `MOUNT_PORT`, `EXPORT` and, of a server of NFSv4, `EXPORT_V4`; for samba `ADDRESS`, `SMB_PORT`, the
 //! share `MNT_POINT`, `USERNAME`, `PASSWORD`, and `SMB_CONF` for smbstatus. The server
 //! ends with the command; the exit status is that of the command.
 
-use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Samba, SambaOptions, Sandbox};
+use filermark_testbed::{
+    Export, Fsal, Ganesha, Kernel, KernelSecurity, KernelServer, Samba, SambaOptions, Sandbox,
+    ServerOptions,
+};
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,12 +23,13 @@ fn main() -> ExitCode {
     let outcome = match args.next().as_deref() {
         Some("ganesha-vfs") => with_ganesha(Fsal::Vfs, start, args),
         Some("ganesha-mem") => with_ganesha(Fsal::Mem, start, args),
-        Some("kernel") => {
-            KernelServer::start().map(|server| run(server.sandbox(), server.export(), start, args))
-        }
+        Some("kernel") => with_kernel(Kernel::V61, start, args),
+        Some("kernel-6.12") => with_kernel(Kernel::V612, start, args),
         Some("samba") => with_samba(start, args),
         _ => {
-            eprintln!("usage: server ganesha-vfs|ganesha-mem|kernel|samba [COMMAND [ARGS]]");
+            eprintln!(
+                "usage: server ganesha-vfs|ganesha-mem|kernel|kernel-6.12|samba [COMMAND [ARGS]]"
+            );
             return ExitCode::from(2);
         }
     };
@@ -35,12 +39,30 @@ fn main() -> ExitCode {
     })
 }
 
+const NFS4: ServerOptions = ServerOptions {
+    nfs4: true,
+    udp: false,
+    read_only: false,
+    root_squash: false,
+    space_mib: None,
+};
+
+fn with_kernel(
+    kernel: Kernel,
+    start: Instant,
+    args: impl Iterator<Item = String>,
+) -> filermark_testbed::Result<ExitCode> {
+    let sandbox = Sandbox::new()?;
+    let server = KernelServer::start_as(&sandbox, kernel, NFS4, KernelSecurity::default())?;
+    Ok(run(server.sandbox(), server.export(), start, args))
+}
+
 fn with_ganesha(
     fsal: Fsal,
     start: Instant,
     args: impl Iterator<Item = String>,
 ) -> filermark_testbed::Result<ExitCode> {
-    let ganesha = Ganesha::start(fsal)?;
+    let ganesha = Ganesha::start_in(&Sandbox::new()?, fsal, NFS4)?;
     Ok(run(ganesha.sandbox(), ganesha.export(), start, args))
 }
 
@@ -90,6 +112,7 @@ fn run(
         .env("NFS_PORT", export.nfs_port.to_string())
         .env("MOUNT_PORT", export.mount_port.to_string())
         .env("EXPORT", &export.path)
+        .env("EXPORT_V4", export.path_v4.as_deref().unwrap_or_default())
         .status();
     exit_code(&program, status)
 }

@@ -1,5 +1,8 @@
 # Init of a kernel NFS client. SERVER: its address, or empty for this machine's
-# host; EXPORT: the path; FAMILY: 6 or empty; OPTIONS: for mount.
+# host; EXPORT: the path; FAMILY: 6 or empty; OPTIONS: for mount;
+# TLS: not empty to start tlshd.
+load_modules_on_demand
+[ -z "$TLS" ] || start_tlshd
 case "$OPTIONS" in
 nfsvers=2,*) step modprobe -d /run/testbed/modules nfsv2 ;;
 nfsvers=3,*) step modprobe -d /run/testbed/modules nfsv3 ;;

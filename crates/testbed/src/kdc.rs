@@ -87,6 +87,21 @@ impl Kdc {
         keytab(&self.dir)
     }
 
+    /// Gives the NFS server with this name or address a key, as `nfs/NAME`.
+    pub(crate) fn add_nfs_server(&self, host: &str) -> Result<()> {
+        let lines = service(&self.dir, &format!("nfs/{host}"));
+        let text = tool(&self.dir, "kadmin.local", &["-r", Kdc::REALM], &lines)?;
+        match text.contains("rror") {
+            true => Err(Error::failed("kadmin.local", "no key", text)),
+            false => Ok(()),
+        }
+    }
+
+    /// krb5.conf of a machine that accepts tickets and asks no KDC.
+    pub(crate) fn realm_only_configuration() -> String {
+        client_configuration()
+    }
+
     /// The namespaces it runs in.
     #[must_use]
     pub fn sandbox(&self) -> &Arc<Sandbox> {
@@ -192,8 +207,7 @@ fn principals(dir: &Path) -> String {
     }
     let services = Kdc::HOSTS.iter().map(|host| format!("cifs/{host}"));
     for service in services.chain([format!("nfs/{}", Kdc::NFS_HOST)]) {
-        lines.push_str(&format!("addprinc -randkey {service}\n"));
-        lines.push_str(&format!("ktadd -k {} {service}\n", keytab(dir).display()));
+        lines.push_str(&self::service(dir, &service));
     }
     // The users have key tables too; their passwords stay valid.
     for (user, _) in USERS {
@@ -201,6 +215,15 @@ fn principals(dir: &Path) -> String {
         lines.push_str(&format!("ktadd -norandkey -k {} {user}\n", table.display()));
     }
     lines
+}
+
+/// The input of kadmin.local for a service with a key.
+fn service(dir: &Path, name: &str) -> String {
+    let keytab = keytab(dir);
+    format!(
+        "addprinc -randkey {name}\nktadd -k {} {name}\n",
+        keytab.display()
+    )
 }
 
 /// krb5.conf, without DNS: there is no name server.

@@ -2,7 +2,10 @@
 
 use crate::tools::{BUSY_LIMIT, need};
 use crate::uml::Uml;
-use crate::{Error, Export, NfsCounts, NfsVersion, Result, Sandbox, ServerOptions};
+use crate::{
+    Error, Export, Kernel, KernelSecurity, NfsCounts, NfsVersion, Result, Sandbox, ServerOptions,
+    TlshdFiles,
+};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +52,22 @@ impl KernelServer {
     ///
     /// As [`KernelServer::start`].
     pub fn start_in(sandbox: &Arc<Sandbox>, options: ServerOptions) -> Result<KernelServer> {
-        KernelServer::start_with(sandbox, options, None)
+        KernelServer::start_as(sandbox, Kernel::V61, options, KernelSecurity::default())
+    }
+
+    /// Boots a server with this kernel whose export requires Kerberos, TLS, or both. Its address is its
+    /// name in the realm.
+    ///
+    /// # Errors
+    ///
+    /// As [`KernelServer::start`].
+    pub fn start_as(
+        sandbox: &Arc<Sandbox>,
+        kernel: Kernel,
+        options: ServerOptions,
+        security: KernelSecurity<'_>,
+    ) -> Result<KernelServer> {
+        KernelServer::start_with(sandbox, kernel, options, security, None)
     }
 
     /// Boots a server of NFSv2 and NFSv3 over TCP and UDP, both at port 2049, not
@@ -63,20 +81,26 @@ impl KernelServer {
     pub fn start_nfs2() -> Option<Result<KernelServer>> {
         let module = PathBuf::from(std::env::var_os(NFSD_V2)?);
         Some(Sandbox::new().and_then(|sandbox| {
-            KernelServer::start_with(&sandbox, ServerOptions::default(), Some(&module))
+            let security = KernelSecurity::default();
+            let options = ServerOptions::default();
+            KernelServer::start_with(&sandbox, Kernel::V61, options, security, Some(&module))
         }))
     }
 
     fn start_with(
         sandbox: &Arc<Sandbox>,
+        kernel: Kernel,
         options: ServerOptions,
+        security: KernelSecurity<'_>,
         nfs2: Option<&Path>,
     ) -> Result<KernelServer> {
-        need(&[
-            ("rpc.nfsd", "nfs-kernel-server"),
-            ("rpc.mountd", "nfs-kernel-server"),
-            ("rpcbind", "rpcbind"),
-        ])?;
+        if kernel == Kernel::V61 {
+            need(&[
+                ("rpc.nfsd", "nfs-kernel-server"),
+                ("rpc.mountd", "nfs-kernel-server"),
+                ("rpcbind", "rpcbind"),
+            ])?;
+        }
         let access = if options.read_only { "ro" } else { "rw" };
         let squash = if options.root_squash {
             "root_squash"
@@ -84,28 +108,36 @@ impl KernelServer {
             "no_root_squash"
         };
         let space = options.space_mib.unwrap_or(SERVER_MIB * 3 / 4);
-        let uml = Uml::boot_with(
+        let yes = |is_on: bool| if is_on { "yes" } else { "" }.to_owned();
+        // fsid=0: the export is NFSv4's root, too.
+        let export = format!(
+            "{access},{squash},insecure,fsid=0,sync,no_subtree_check{}",
+            security.export_options()
+        );
+        let uml = Uml::boot(
             sandbox,
+            kernel,
             "nfsd",
             SERVER_MIB,
             include_str!("../scripts/uml-server.sh"),
             &[
                 ("EXPORT_SIZE", format!("{space}m")),
-                (
-                    "EXPORT_OPTIONS",
-                    // fsid=0: the export is NFSv4's root, too.
-                    format!("{access},{squash},insecure,fsid=0,sync,no_subtree_check"),
-                ),
+                ("EXPORT_OPTIONS", export),
                 ("THREADS", THREADS.to_string()),
                 ("UDP", if options.udp { "--udp" } else { "" }.to_owned()),
-                ("NFS4", if options.nfs4 { "yes" } else { "" }.to_owned()),
-                ("NFS2", if nfs2.is_some() { "yes" } else { "" }.to_owned()),
+                ("NFS4", yes(options.nfs4)),
+                ("NFS2", yes(nfs2.is_some())),
+                ("KERBEROS", yes(security.kerberos.is_some())),
+                ("TLS", yes(security.tls.is_some())),
             ],
-            |shared| match nfs2 {
-                Some(module) => std::fs::copy(module, shared.join("nfsd.ko"))
-                    .map(drop)
-                    .map_err(Error::path("copy", module)),
-                None => Ok(()),
+            |shared, address| {
+                security.put(shared, address)?;
+                match nfs2 {
+                    Some(module) => std::fs::copy(module, shared.join("nfsd.ko"))
+                        .map(drop)
+                        .map_err(Error::path("copy", module)),
+                    None => Ok(()),
+                }
             },
         )?;
         let export = Export {
@@ -190,6 +222,10 @@ pub struct ClientOptions {
     pub extra: String,
     /// Memory of the whole client, its page cache included.
     pub memory_mib: u32,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The files of its tlshd, for mounts with `xprtsec=tls` or `xprtsec=mtls`.
+    pub tls: Option<TlshdFiles>,
 }
 
 impl Default for ClientOptions {
@@ -198,6 +234,8 @@ impl Default for ClientOptions {
             version: NfsVersion::V3,
             extra: String::new(),
             memory_mib: CLIENT_MIB,
+            kernel: Kernel::default(),
+            tls: None,
         }
     }
 }
@@ -248,7 +286,9 @@ impl KernelClient {
         export: &Export,
         options: &ClientOptions,
     ) -> Result<KernelClient> {
-        need(&[("mount.nfs", "nfs-common")])?;
+        if options.kernel == Kernel::V61 {
+            need(&[("mount.nfs", "nfs-common")])?;
+        }
         let (path, mount) = mount_options(export, options)?;
         let family = if export.address.is_ipv6() { "6" } else { "" };
         // Empty: the host's address on the client's tap interface.
@@ -257,8 +297,10 @@ impl KernelClient {
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => format!("[{address}]"),
         };
+        let tls = &options.tls;
         let uml = Uml::boot(
             sandbox,
+            options.kernel,
             "client",
             options.memory_mib,
             include_str!("../scripts/uml-client.sh"),
@@ -267,7 +309,9 @@ impl KernelClient {
                 ("EXPORT", path),
                 ("FAMILY", family.to_owned()),
                 ("OPTIONS", mount),
+                ("TLS", tls.as_ref().map_or("", |_| "yes").to_owned()),
             ],
+            |shared, _| tls.as_ref().map_or(Ok(()), |files| files.put(shared)),
         )?;
         Ok(KernelClient { uml })
     }

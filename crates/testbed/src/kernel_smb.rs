@@ -2,7 +2,7 @@
 
 use crate::tools::{need, write};
 use crate::uml::Uml;
-use crate::{Result, Samba, ScriptOutput};
+use crate::{Kernel, Result, Samba, ScriptOutput};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -48,8 +48,9 @@ impl KernelSmbClient {
             Samba::PASSWORD,
             Samba::DOMAIN
         );
-        let uml = Uml::boot_with(
+        let uml = Uml::boot(
             samba.sandbox(),
+            Kernel::V61,
             "cifs",
             CLIENT_MIB,
             include_str!("../scripts/uml-cifs.sh"),
@@ -58,7 +59,7 @@ impl KernelSmbClient {
                 ("SHARE", share.to_owned()),
                 ("OPTIONS", options),
             ],
-            |shared| write(shared.join("credentials"), &login).map(drop),
+            |shared, _| write(shared.join("credentials"), &login).map(drop),
         )?;
         Ok(KernelSmbClient { uml })
     }

@@ -34,7 +34,7 @@ parameters! {
         "The benchmark, by name",
     )
     .default("general-nfs3")
-    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-smb1 and general-smb2 are similar ones over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs42-offload has the operations that only NFSv4.2 has; nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are modelled on the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
+    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-nfs41 and general-nfs42 are its mix translated to NFSv4, general-smb1 and general-smb2 are similar ones over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs42-offload has the operations that only NFSv4.2 has; nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are modelled on the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
     IGNORE_UNKNOWN: bool = p(
         Group::Output,
         Kind::Switch,

@@ -1,9 +1,10 @@
 //! The Linux kernel's NFS client on `filermark serve`.
 
+use crate::knfsd::Certificates;
 use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Started, Sweep};
 use filermark_testbed::{
-    Capture, ClientOptions, Export, KernelClient, NfsVersion, Sandbox, available,
+    Capture, ClientOptions, Export, Kernel, KernelClient, NfsVersion, Sandbox, available,
 };
 use rustix::process::Signal;
 use std::sync::Arc;
@@ -23,6 +24,24 @@ fn mounted(args: &[&str], mount_options: &str) -> Option<Mounted> {
 }
 
 fn mounted_as(version: NfsVersion, args: &[&str], mount_options: &str) -> Option<Mounted> {
+    let options = ClientOptions {
+        version,
+        extra: mount_options.to_owned(),
+        ..ClientOptions::default()
+    };
+    mounted_with(&options, args)
+}
+
+/// The options of a client with this kernel.
+fn client_of(kernel: Kernel, version: NfsVersion) -> ClientOptions {
+    ClientOptions {
+        version,
+        kernel,
+        ..ClientOptions::default()
+    }
+}
+
+fn mounted_with(options: &ClientOptions, args: &[&str]) -> Option<Mounted> {
     let sandbox = available(Sandbox::new())?;
     let mut serve = Sweep::bare().command("serve").in_network_of(&sandbox);
     for arg in ["--listen", "0.0.0.0:2049", "--json"].iter().chain(args) {
@@ -37,12 +56,7 @@ fn mounted_as(version: NfsVersion, args: &[&str], mount_options: &str) -> Option
         path: "/export".into(),
         path_v4: Some("/export".into()),
     };
-    let options = ClientOptions {
-        version,
-        extra: mount_options.to_owned(),
-        ..ClientOptions::default()
-    };
-    let client = available(KernelClient::start_with(&sandbox, &export, &options))?;
+    let client = available(KernelClient::start_with(&sandbox, &export, options))?;
     Some(Mounted {
         client,
         server,
@@ -306,18 +320,25 @@ fn version_40_works_with_the_kernel_s_client() {
 
 /// Files, locks and, with version 4.2, ranges, over sessions.
 #[test]
-fn versions_41_and_42_work_with_the_kernel_s_client() {
+fn versions_41_and_42_work_with_the_kernels_clients() {
     let _turn = beside_others();
-    for version in [NfsVersion::V41, NfsVersion::V42] {
-        let Some(mut mounted) = mounted_as(version, &[], "") else {
-            return;
-        };
-        let ports = [2049];
-        let capture = Capture::start(&mounted.sandbox, mounted.client.interface(), &ports);
-        let capture = capture.expect("tshark is installed");
-        let script = [
-            FILES,
-            r#"
+    for kernel in Kernel::present() {
+        for version in [NfsVersion::V41, NfsVersion::V42] {
+            assert_all_works(kernel, version);
+        }
+    }
+}
+
+fn assert_all_works(kernel: Kernel, version: NfsVersion) {
+    let Some(mut mounted) = mounted_with(&client_of(kernel, version), &[]) else {
+        return;
+    };
+    let ports = [2049];
+    let capture = Capture::start(&mounted.sandbox, mounted.client.interface(), &ports);
+    let capture = capture.expect("tshark is installed");
+    let script = [
+        FILES,
+        r#"
             grep -q ' /mnt nfs4 .*vers=4\.[12],' /proc/mounts
             mkdir many && (cd many && seq 2000 | xargs touch) && forget
             test "$(ls many | sort -n | sha256sum)" = "$(seq 2000 | sha256sum)"
@@ -325,43 +346,88 @@ fn versions_41_and_42_work_with_the_kernel_s_client() {
             exec 3>open && rm open && echo silly >&3 && exec 3>&-
             df . >/dev/null && forget
             "#,
-        ];
-        mounted.run(&script.concat());
-        if version == NfsVersion::V42 {
-            mounted.run(
-                r#"
+    ];
+    mounted.run(&script.concat());
+    if version == NfsVersion::V42 {
+        mounted.run(
+            r#"
                 fallocate -l 1M reserved && test "$(stat -c %s reserved)" = 1048576
                 cp /tmp/data source && fallocate -p -o 65536 -l 65536 source && sync
                 cp --reflink=always source clone && cmp source clone
                 cp --reflink=never --sparse=never source copy && cmp source copy
                 test "$(dd if=clone bs=65536 skip=1 count=1 2>/dev/null | tr -d '\0' | wc -c)" = 0
                 "#,
-            );
-        }
-        mounted.run(r#"rm -rf -- * && test -z "$(ls -A)""#);
-        let pcap = capture.stop().expect("the capture ends");
-        assert_eq!(pcap.malformed().expect("tshark"), 0);
-        let counts = mounted.end();
-        let mut operations = vec![
-            "EXCHANGE_ID",
-            "CREATE_SESSION",
-            "RECLAIM_COMPLETE",
-            "OPEN",
-            "CLOSE",
-            "LOCK",
-            "LOCKU",
-            "READ",
-            "WRITE",
-            "READDIR",
-            "SETATTR",
-        ];
-        if version == NfsVersion::V42 {
-            operations.extend(["ALLOCATE", "DEALLOCATE", "CLONE"]);
-        }
-        for operation in operations {
-            let count = counts[format!("v4 {operation}")].as_u64();
-            assert!(count > Some(0), "{operation}: {counts}");
-        }
+        );
+    }
+    mounted.run(r#"rm -rf -- * && test -z "$(ls -A)""#);
+    let pcap = capture.stop().expect("the capture ends");
+    assert_eq!(pcap.malformed().expect("tshark"), 0);
+    let counts = mounted.end();
+    let mut operations = vec![
+        "EXCHANGE_ID",
+        "CREATE_SESSION",
+        "RECLAIM_COMPLETE",
+        "OPEN",
+        "CLOSE",
+        "LOCK",
+        "LOCKU",
+        "READ",
+        "WRITE",
+        "READDIR",
+        "SETATTR",
+    ];
+    if version == NfsVersion::V42 {
+        operations.extend(["ALLOCATE", "DEALLOCATE", "CLONE"]);
+    }
+    for operation in operations {
+        let count = counts[format!("v4 {operation}")].as_u64();
+        assert!(count > Some(0), "{operation}: {counts}");
+    }
+}
+
+/// The handshakes are those of tlshd, and the ciphers those of the kernel. Linux 6.1 is built without both.
+#[test]
+fn a_kernels_client_with_tls_works_with_and_without_a_certificate() {
+    let _turn = beside_others();
+    if !Kernel::V612.is_present() {
+        return;
+    }
+    let certificates = Certificates::new();
+    let file = |path: &std::path::Path| path.display().to_string();
+    let own = [
+        file(&certificates.server.certificate),
+        file(&certificates.server.key),
+        file(&certificates.server.authorities),
+    ];
+    let [certificate, key, authorities] = own.each_ref().map(String::as_str);
+    let serve = ["--tls-cert", certificate, "--tls-key", key, "--tls-only"];
+    let mutual = [&serve[..], &["--tls-client-ca", authorities]].concat();
+    for (version, security, args) in [
+        (NfsVersion::V3, "tls", &serve[..]),
+        (NfsVersion::V41, "tls", &serve),
+        (NfsVersion::V42, "tls", &serve),
+        (NfsVersion::V42, "mtls", &mutual),
+    ] {
+        let options = ClientOptions {
+            extra: format!("xprtsec={security}"),
+            tls: Some(certificates.as_client()),
+            ..client_of(Kernel::V612, version)
+        };
+        let Some(mut mounted) = mounted_with(&options, args) else {
+            return;
+        };
+        let seen = format!("grep -q ' /mnt nfs.*xprtsec={security}' /proc/mounts\n");
+        let ciphers = "grep -E 'TlsTxSw|TlsRxSw' /proc/net/tls_stat | grep -vq '[^0-9]0$'\n";
+        mounted.run(
+            &[
+                FILES,
+                &seen,
+                ciphers,
+                r#"rm -rf -- * && test -z "$(ls -A)""#,
+            ]
+            .concat(),
+        );
+        mounted.end();
     }
 }
 

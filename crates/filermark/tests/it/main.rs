@@ -55,6 +55,7 @@ mod inline;
 mod kerberos_nfs;
 mod kernel_client;
 mod kill_trials;
+mod knfsd;
 mod leases;
 mod lines;
 mod live;

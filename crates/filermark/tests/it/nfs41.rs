@@ -1,6 +1,7 @@
 //! Sweeps over NFSv4.1 and NFSv4.2 against servers of other projects: figures, messages, and that nothing
 //! stays on the server: neither files nor clients.
 
+use crate::knfsd;
 use crate::load_guard::{alone, beside_others};
 use crate::real::{self, assert_empty};
 use crate::sweep::{Ended, Sweep};
@@ -8,11 +9,10 @@ use crate::wire::between_pauses;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs4::Operation;
 use filermark_testbed::{
-    Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, ServerOptions, available,
+    Capture, Export, Fsal, Ganesha, Kernel, Pcap, Sandbox, ServerOptions, available,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 const NFS4: ServerOptions = ServerOptions {
     nfs4: true,
@@ -39,7 +39,8 @@ const DESTROY: [u32; 2] = [44, 57];
 /// The values of NFS_VERSION, and their minor versions.
 const VERSIONS: [(&str, &str); 2] = [("4.1", "1"), ("4.2", "2")];
 
-fn sweep(sandbox: &Arc<Sandbox>, export: &Export, version: &str) -> Sweep {
+/// A run of two load points over a version.
+pub fn sweep(sandbox: &Arc<Sandbox>, export: &Export, version: &str) -> Sweep {
     let export = Export {
         path: export.path_v4.clone().expect("it serves version 4"),
         ..export.clone()
@@ -157,21 +158,21 @@ fn alone_tshark_counts_the_operations_of_the_record() {
         return;
     };
     for (version, minor) in VERSIONS {
-        assert_operations_recorded(&sandbox, &ganesha, version, minor);
+        let peer = (&sandbox, ganesha.export(), ganesha.interface());
+        let pcap = assert_operations_recorded(peer, version, minor);
+        assert!(pcap.is_some());
     }
 }
 
+/// Returns what was on the wire from before the mount to after the end. `None`: the test is skipped.
+#[track_caller]
 fn assert_operations_recorded(
-    sandbox: &Arc<Sandbox>,
-    ganesha: &Ganesha,
+    (sandbox, export, interface): (&Arc<Sandbox>, &Export, &str),
     version: &str,
     minor: &str,
-) {
-    let export = ganesha.export();
+) -> Option<Pcap> {
     let ports = [export.nfs_port];
-    let Some(capture) = available(Capture::start(sandbox, ganesha.interface(), &ports)) else {
-        return;
-    };
+    let capture = available(Capture::start(sandbox, interface, &ports))?;
     let ended = sweep(sandbox, export, version)
         .set("LOAD", 200)
         .set("WARMUP_TIME", 0)
@@ -190,32 +191,73 @@ fn assert_operations_recorded(
     let theirs = between_pauses(&load_calls(&pcap, export.nfs_port), |_| false);
     assert!(theirs.contains(&ours), "{ours:?}\nnot in {theirs:?}");
     assert!(ours.len() >= 12, "{ours:?}");
+    Some(pcap)
+}
+
+/// The number of executed operations in all replies of a capture.
+fn executed(pcap: &Pcap, port: u16) -> BTreeMap<&'static str, u64> {
+    let filter = format!("rpc.msgtyp==1 && tcp.srcport=={port}");
+    let replies = lines(pcap, &filter, &["nfs.opcode"]);
+    let mut counts = BTreeMap::new();
+    let numbers = replies.lines().flat_map(|line| line.split(','));
+    for number in numbers.filter_map(|n| n.parse::<u32>().ok()) {
+        let operation = Operation::ALL.iter().find(|o| o.to_u32() == number);
+        let name = operation.expect("an operation of the RFCs").name();
+        *counts.entry(name).or_insert(0) += 1;
+    }
+    counts
+}
+
+/// What the record counts is what was on the wire, and the kernel's own counters have all that was on the
+/// wire from before the mount to the last DESTROY_CLIENTID, and nothing else.
+#[test]
+fn alone_the_kernels_counters_agree_with_the_wire_and_with_the_record() {
+    let _turn = alone();
+    for kernel in Kernel::present() {
+        let Some(mut server) = knfsd::server(kernel) else {
+            return;
+        };
+        for (version, minor) in VERSIONS {
+            let before = server.counts().expect("counters");
+            let peer = (server.sandbox(), server.export(), server.interface());
+            let Some(pcap) = assert_operations_recorded(peer, version, minor) else {
+                return;
+            };
+            let counted = server.counts().expect("counters").since(&before);
+            let wire = executed(&pcap, server.export().nfs_port);
+            let counted: BTreeMap<&str, u64> = counted.iter().filter(|(_, n)| *n > 0).collect();
+            assert_eq!(counted, wire, "{} {version}", kernel.name());
+            assert_eq!(knfsd::clients(&mut server), "");
+        }
+    }
 }
 
 #[test]
-fn alone_the_kernels_server_is_measured_over_versions_41_and_42_and_keeps_no_client() {
+fn alone_the_kernels_servers_are_measured_over_versions_41_and_42_and_keep_no_client() {
     let _turn = alone();
-    let Some(sandbox) = available(Sandbox::new()) else {
-        return;
-    };
-    let Some(mut server) = available(KernelServer::start_in(&sandbox, NFS4)) else {
-        return;
-    };
-    let export = server.export().clone();
-    for (version, _) in VERSIONS {
-        assert_measured(&sweep(&sandbox, &export, version));
+    for kernel in Kernel::present() {
+        let Some(mut server) = knfsd::server(kernel) else {
+            return;
+        };
+        let (sandbox, export) = (Arc::clone(server.sandbox()), server.export().clone());
+        for (version, _) in VERSIONS {
+            assert_measured(&sweep(&sandbox, &export, version));
+        }
+        assert_measured(
+            &sweep(&sandbox, &export, "4.2")
+                .set("VERIFY", "on")
+                .set("CONNECTIONS", 2),
+        );
+        for (benchmark, version) in [("general-nfs41", "4.1"), ("general-nfs42", "4.2")] {
+            let sweep = sweep(&sandbox, &export, version).set("LOAD", 200);
+            let ended = assert_measured(&sweep.set("BENCHMARK", benchmark).unset("NFS_VERSION"));
+            for name in ["LOCK", "LOCKU", "ACCESS", "GETATTR"] {
+                assert!(ended.counter(name) > 0, "{benchmark} {name}");
+            }
+        }
+        assert_empty(&sandbox, &export);
+        assert_eq!(knfsd::clients(&mut server), "", "{}", kernel.name());
     }
-    assert_measured(
-        &sweep(&sandbox, &export, "4.2")
-            .set("VERIFY", "on")
-            .set("CONNECTIONS", 2),
-    );
-    assert_empty(&sandbox, &export);
-    let listed = "cat /proc/fs/nfsd/clients/*/info 2>/dev/null; ls /proc/fs/nfsd/clients";
-    let clients = server
-        .run(listed, Duration::from_secs(60))
-        .expect("a shell");
-    assert_eq!((clients.status, clients.output.trim()), (0, ""));
 }
 
 /// Files that INIT has filled count as open for writing for some seconds on this server; what is granted
@@ -223,36 +265,32 @@ fn alone_the_kernels_server_is_measured_over_versions_41_and_42_and_keeps_no_cli
 #[test]
 fn alone_the_kernels_server_grants_delegations_and_gets_them_back() {
     let _turn = alone();
-    let Some(sandbox) = available(Sandbox::new()) else {
-        return;
-    };
-    let Some(mut server) = available(KernelServer::start_in(&sandbox, NFS4)) else {
-        return;
-    };
-    let ports = [server.export().nfs_port];
-    let capture = available(Capture::start(&sandbox, server.interface(), &ports));
-    let sweep = sweep(&sandbox, server.export(), "4.1").set("DELEGATIONS", "keep");
-    let ended = assert_measured(&sweep);
-    assert_eq!(ended.counter("delegations_revoked"), 0);
-    for point in &ended.record().points {
-        let counters = &point.measured().expect("measured").counters;
-        let of = |name: &str| counters.get(name).copied().unwrap_or(0);
-        println!(
-            "delegations: {} granted, {} recalled, {} returned; {} waits",
-            of("delegations_read"),
-            of("delegations_recalled"),
-            of("delegations_returned"),
-            of("jukebox_waits"),
-        );
-    }
-    let states = "cat /proc/fs/nfsd/clients/*/states 2>/dev/null; ls /proc/fs/nfsd/clients";
-    let left = server
-        .run(states, Duration::from_secs(60))
-        .expect("a shell");
-    assert_eq!(left.output.trim(), "");
-    if let Some(capture) = capture {
-        let pcap = capture.stop().expect("the capture ends");
-        assert_eq!(pcap.malformed().expect("tshark"), 0);
+    for kernel in Kernel::present() {
+        let Some(mut server) = knfsd::server(kernel) else {
+            return;
+        };
+        let sandbox = server.sandbox().clone();
+        let ports = [server.export().nfs_port];
+        let capture = available(Capture::start(&sandbox, server.interface(), &ports));
+        let sweep = sweep(&sandbox, server.export(), "4.1").set("DELEGATIONS", "keep");
+        let ended = assert_measured(&sweep);
+        assert_eq!(ended.counter("delegations_revoked"), 0);
+        for point in &ended.record().points {
+            let counters = &point.measured().expect("measured").counters;
+            let of = |name: &str| counters.get(name).copied().unwrap_or(0);
+            println!(
+                "delegations: {} granted, {} recalled, {} returned; {} waits",
+                of("delegations_read"),
+                of("delegations_recalled"),
+                of("delegations_returned"),
+                of("jukebox_waits"),
+            );
+        }
+        assert_eq!(knfsd::clients(&mut server), "");
+        if let Some(capture) = capture {
+            let pcap = capture.stop().expect("the capture ends");
+            assert_eq!(pcap.malformed().expect("tshark"), 0);
+        }
     }
 }
 

@@ -98,7 +98,9 @@ fn delegations_are_counted_and_returned() {
         .into_rc()
         .run();
     assert!(
-        refused.stderr.contains("no delegations are used over NFSv3"),
+        refused
+            .stderr
+            .contains("no delegations are used over NFSv3"),
         "{}",
         refused.stderr
     );

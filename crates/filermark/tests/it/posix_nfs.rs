@@ -38,6 +38,7 @@ fn client(
         version,
         extra: extra.to_owned(),
         memory_mib: 768,
+        ..ClientOptions::default()
     };
     available(KernelClient::start_with(sandbox, export, &options))
 }

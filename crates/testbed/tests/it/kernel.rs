@@ -2,8 +2,8 @@
 
 use crate::round_trip;
 use filermark_testbed::{
-    ClientOptions, Export, Fsal, Ganesha, KernelClient, KernelServer, NfsVersion, Sandbox,
-    ServerOptions, available,
+    ClientOptions, Export, Fsal, Ganesha, Kernel, KernelClient, KernelSecurity, KernelServer,
+    NfsVersion, Sandbox, ServerOptions, available,
 };
 use std::net::TcpStream;
 use std::time::Duration;
@@ -110,9 +110,15 @@ const NFS4: ServerOptions = ServerOptions {
 };
 
 /// Mounts an export and writes, reads and lists there; returns the script's output.
-fn use_mount(sandbox: &std::sync::Arc<Sandbox>, export: &Export, version: NfsVersion) -> String {
+fn use_mount(
+    sandbox: &std::sync::Arc<Sandbox>,
+    kernel: Kernel,
+    export: &Export,
+    version: NfsVersion,
+) -> String {
     let options = ClientOptions {
         version,
+        kernel,
         ..ClientOptions::default()
     };
     let mut client = KernelClient::start_with(sandbox, export, &options).expect("a client");
@@ -127,11 +133,22 @@ fn use_mount(sandbox: &std::sync::Arc<Sandbox>, export: &Export, version: NfsVer
 }
 
 #[test]
-fn the_kernel_s_server_serves_all_versions_and_counts() {
+fn the_kernel_s_servers_serve_all_versions_and_count() {
+    for kernel in Kernel::present() {
+        assert_serves_and_counts(kernel);
+    }
+}
+
+fn assert_serves_and_counts(kernel: Kernel) {
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
-    let Some(mut server) = available(KernelServer::start_in(&sandbox, NFS4)) else {
+    let Some(mut server) = available(KernelServer::start_as(
+        &sandbox,
+        kernel,
+        NFS4,
+        KernelSecurity::default(),
+    )) else {
         return;
     };
     let export = server.export().clone();
@@ -141,14 +158,19 @@ fn the_kernel_s_server_serves_all_versions_and_counts() {
         (NfsVersion::V42, "vers=4.2,", "OPEN"),
     ] {
         let before = server.counts().expect("counters");
-        let output = use_mount(&sandbox, &export, version);
+        let output = use_mount(&sandbox, kernel, &export, version);
         assert!(output.contains(mounted), "{output}");
         let counts = server.counts().expect("counters").since(&before);
+        println!("{} {version:?}: {counts:?}", kernel.name());
         for name in [made, "WRITE", "RENAME", "REMOVE"] {
             assert!(counts.get(name) > 0, "{version:?} {name}: {counts:?}");
         }
         assert_eq!(counts.get("WRITE"), 1, "{counts:?}");
     }
+    let release = server.run("uname -r", SCRIPT_LIMIT).expect("a release");
+    let release = release.output;
+    let begin = format!("{}.", kernel.name());
+    assert!(release.starts_with(&begin), "{release}");
     let seen = server.run("ls -A", SCRIPT_LIMIT).expect("the script runs");
     assert_eq!((seen.status, seen.output.as_str()), (0, ""));
 }
@@ -161,7 +183,7 @@ fn ganesha_serves_version_4() {
     let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, NFS4)) else {
         return;
     };
-    let output = use_mount(&sandbox, ganesha.export(), NfsVersion::V41);
+    let output = use_mount(&sandbox, Kernel::V61, ganesha.export(), NfsVersion::V41);
     assert!(output.contains("vers=4.1,"), "{output}");
     let files = ganesha.files().expect("a vfs export has files");
     assert_eq!(std::fs::read_dir(files).expect("list").count(), 0);

@@ -86,7 +86,7 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> CommandResult {
     let near = nearest_benchmark(&made, run)?;
     print(&made, &near);
     let mine = args.output.as_deref().map(Path::display);
-    let over = match run.has_sessions() {
+    let over = match run.has_state() {
         true => format!("-o NFS_VERSION={} ", run.name()),
         false => String::new(),
     };
@@ -104,7 +104,7 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> CommandResult {
 /// The operations that a run over a version can have.
 const fn ops_of(run: NfsVersion) -> &'static [Op] {
     match run {
-        NfsVersion::V2 | NfsVersion::V3 => Op::NFS3,
+        NfsVersion::V2 | NfsVersion::V3 | NfsVersion::V40 => Op::NFS3,
         NfsVersion::V41 => Op::NFS41,
         NfsVersion::V42 => Op::NFS42,
     }

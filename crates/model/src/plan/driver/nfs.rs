@@ -12,7 +12,7 @@ use crate::plan::network::{Connections, IpChoice, Transport};
 use crate::protocol::NfsVersion;
 pub use counters::NfsCounter;
 pub use delegations::DelegationUse;
-pub(super) use driver::{NFS2, NFS3, NFS42};
+pub(super) use driver::{NFS2, NFS3, NFS41, NFS42};
 pub use security::NfsSecurity;
 use serde::{Deserialize, Serialize};
 
@@ -141,6 +141,7 @@ const PORTMAP_PORT: u16 = 111;
 impl NfsPlan {
     /// The labels of the fields.
     const LABELS: Labels = &[
+        ("version", "NFS_VERSION"),
         ("block_size_max", "BLOCK_SIZE"),
         ("biod_max_reads", "BIOD_MAX_READS"),
         ("biod_max_writes", "BIOD_MAX_WRITES"),

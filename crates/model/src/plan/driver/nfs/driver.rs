@@ -34,6 +34,18 @@ pub(in crate::plan) const NFS3: ProtocolDecl = ProtocolDecl {
     ..NFS2
 };
 
+/// NFS version 4.1, with opens and locks.
+pub(in crate::plan) const NFS41: ProtocolDecl = ProtocolDecl {
+    title: "NFS version 4.1",
+    sfssum_name: "NFS4",
+    driver_word: "nfs41",
+    fs_word: None,
+    benchmark: Some("general-nfs41"),
+    ops: Op::NFS41,
+    nfs_version: Some(NfsVersion::V41),
+    ..NFS2
+};
+
 /// NFS version 4.2, with the operations that earlier versions do not have.
 pub(in crate::plan) const NFS42: ProtocolDecl = ProtocolDecl {
     title: "NFS version 4.2",
