@@ -295,7 +295,10 @@ fn numbers_go_on_after_refusals() {
         }
     }
     for status in [Nfsstat4::Resource, Nfsstat4::Moved, Nfsstat4::Exist] {
-        let mut bench = bench(at(Open, 1, Deed::Fail(1, status)));
+        let mut bench = bench(at(Open, 2, Deed::Fail(1, status)));
+        bench.succeed(create(NUMBER));
+        bench.succeed(remove(NUMBER));
+        // The server knows the owner now.
         let refused = Status::Refused(status.to_u32());
         assert_eq!(bench.run(create(NUMBER)).status, refused);
         bench.succeed(create(NUMBER + 1));
