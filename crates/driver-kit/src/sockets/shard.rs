@@ -157,7 +157,7 @@ impl<P: WireProtocol> Conn<P> {
 
     fn try_again(&mut self, epoch: u32, core: &mut P, io: &mut Io) {
         match &mut self.0 {
-            Transported::Stream(stream) => stream.try_again(epoch, core),
+            Transported::Stream(stream) => stream.try_again(epoch, core, io),
             Transported::Datagram(datagram) => datagram.send_setup(core, io),
         }
     }

@@ -50,6 +50,8 @@ pub(super) struct Stream<P: WireProtocol> {
     setup: u32,
     /// When the connection has to be set up, by one attempt or several.
     setup_until: Nanos,
+    /// The pause is one within the set-up.
+    is_set_up_again: bool,
     /// Counts connections, so that events of an earlier one are recognized.
     epoch: u32,
     /// The reactor is to report when the socket takes bytes.
@@ -77,6 +79,7 @@ impl<P: WireProtocol> Stream<P> {
             state: State::Closed,
             setup: 0,
             setup_until: Nanos::ZERO,
+            is_set_up_again: false,
             epoch: 0,
             wants_space: false,
             encoded: 0,
@@ -436,6 +439,9 @@ impl<P: WireProtocol> Stream<P> {
             core.count(Incident::ConnectFailure, 1);
         }
         let is_cut = self.state == State::Securing && error.kind() == io::ErrorKind::UnexpectedEof;
+        if is_cut && self.secure_later(core, io) {
+            return;
+        }
         self.failure = Some(match is_cut {
             true => "the server closed the connection while TLS was being set up".into(),
             false => error.to_string().into(),
@@ -457,6 +463,21 @@ impl<P: WireProtocol> Stream<P> {
             Nanos::ZERO => core.calls_mut().mark_dirty(self.number),
             wait => self.wait(wait, core),
         }
+    }
+
+    /// Servers close connections while they set up TLS for too many others (Linux): another attempt is
+    /// made a little later, as long as there is time for the set-up. `false`: there is none.
+    fn secure_later(&mut self, core: &mut P, io: &mut Io) -> bool {
+        let wait = self.backoff.clamp(BACKOFF_MIN, BACKOFF_MAX);
+        let is_late = core.state().now + wait >= self.setup_until;
+        if is_late || core.state().stop.is_raised() {
+            return false;
+        }
+        self.close(Status::Disconnected, core, io);
+        self.backoff = Nanos(wait.0 * 2);
+        self.is_set_up_again = true;
+        self.wait(wait, core);
+        true
     }
 
     fn wait(&mut self, time: Nanos, core: &mut P) {
@@ -482,10 +503,16 @@ impl<P: WireProtocol> Stream<P> {
     }
 
     /// The pause after a failure is over.
-    pub(super) fn try_again(&mut self, epoch: u32, core: &mut P) {
-        if self.state == State::Waiting && epoch == self.epoch {
-            self.state = State::Closed;
-            core.calls_mut().mark_dirty(self.number);
+    pub(super) fn try_again(&mut self, epoch: u32, core: &mut P, io: &mut Io) {
+        if self.state != State::Waiting || epoch != self.epoch {
+            return;
+        }
+        self.state = State::Closed;
+        if !std::mem::take(&mut self.is_set_up_again) {
+            return core.calls_mut().mark_dirty(self.number);
+        }
+        if let Err(error) = self.attempt(core, io) {
+            self.lost(core, io, &error);
         }
     }
 

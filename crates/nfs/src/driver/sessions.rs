@@ -39,6 +39,7 @@ mod setup;
 mod state;
 mod version40;
 mod work;
+mod work_calls;
 mod work_encode;
 
 pub(crate) use client::Client;

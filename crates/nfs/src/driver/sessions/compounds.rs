@@ -2,7 +2,7 @@
 //! calls that keep the state.
 
 use super::state::SessionCall;
-use super::work::Work;
+use super::work_calls::Work;
 use crate::driver::calls::Call;
 use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs3::Procedure;

@@ -2,7 +2,7 @@
 
 use super::compounds::StateCall;
 use super::state::Sessions;
-use super::work::Work;
+use super::work_calls::Work;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use crate::driver::readdir::ListingPart;

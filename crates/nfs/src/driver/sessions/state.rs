@@ -5,7 +5,7 @@ use super::compounds::StateCall;
 use super::names::ProcNames;
 use super::opens::ProcOpens;
 use super::owners::{Owner, ProcOwners};
-use super::work::WorkState;
+use super::work_calls::WorkState;
 use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
 use filermark_model::plan::DelegationUse;

@@ -4,7 +4,7 @@ use super::encode::{GETATTR, open_args, putfh};
 use super::owners::OwnerName;
 use super::results::{Early, Results, rest};
 use super::state::{SessionCall, Sessions};
-use super::work::Work;
+use super::work_calls::Work;
 use crate::driver::calls::Call;
 use crate::driver::core::{Core, Span};
 use crate::driver::encode::ALL_RIGHTS;

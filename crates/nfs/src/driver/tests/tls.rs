@@ -6,6 +6,8 @@ use filermark_driver_kit::driver::Driver;
 use filermark_model::plan::{TlsCertificate, TlsPlan};
 use filermark_server::{Server, ServerOptions, TlsFiles};
 use filermark_tls::testing::{Authority, CertifiedFiles};
+use std::io::Read;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -241,6 +243,60 @@ fn every_failure_has_its_sentence() {
     }
 }
 
+/// The driver connects to this address from now on.
+fn send_to(world: &World, address: SocketAddr) {
+    let mut place = world
+        .driver
+        .place(world.mount(), &world.setup.claim.dir_name);
+    let place = place.as_mut().expect("it was claimed");
+    place.address = address;
+    let key = (world.mount().clone(), world.setup.claim.dir_name.clone());
+    let mut mounts = world.driver.mounts.lock().expect("unlocked");
+    mounts.insert(key, place.clone());
+}
+
+/// A Linux server closes connections whose set-up of TLS is one too many at a time.
+#[test]
+fn a_connection_that_is_closed_while_tls_is_set_up_is_made_again() {
+    const CLOSED: usize = 3;
+    let certificates = Certificates::new();
+    let change = |plan: &mut NfsPlan| plan.tls = Some(certificates.plan(false));
+    let world = World::new(certificates.options(false), change, 1);
+    drop(world.bench());
+    let server = world.server.addrs()[0];
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    send_to(&world, listener.local_addr().expect("bound"));
+    // It ends with the connection of the shard.
+    let forwarder = std::thread::spawn(move || {
+        for _ in 0..CLOSED {
+            let (mut client, _) = listener.accept().expect("a connection");
+            let _ = client.read(&mut [0; 1 << 10]).expect("the call");
+        }
+        let (client, _) = listener.accept().expect("a connection");
+        let server = TcpStream::connect(server).expect("it serves");
+        let to_server = (client.try_clone(), server.try_clone());
+        let forth = std::thread::spawn(move || forward(to_server.0, to_server.1));
+        forward(Ok(server), Ok(client));
+        forth.join().expect("no panic");
+    });
+    let mut shard = world
+        .driver
+        .shard(world.setup.clone())
+        .expect("the server takes a later one");
+    let mut counters = BTreeMap::new();
+    shard.take_counters(&mut counters);
+    assert_eq!(counters["connect_failures"], CLOSED as u64);
+    drop(shard);
+    forwarder.join().expect("no panic");
+}
+
+/// Copies to the end of the stream.
+fn forward(from: std::io::Result<TcpStream>, to: std::io::Result<TcpStream>) {
+    let (mut from, mut to) = (from.expect("a handle"), to.expect("a handle"));
+    let _ = std::io::copy(&mut from, &mut to);
+    let _ = to.shutdown(Shutdown::Write);
+}
+
 /// The driver itself, without the steps before it: the set-up of a connection fails with a reason, and is
 /// not tried again.
 #[test]
@@ -250,15 +306,7 @@ fn the_driver_gives_up_where_tls_cannot_be() {
     let world = World::new(certificates.options(false), change, 1);
     drop(world.bench());
     let plain = Server::start(ServerOptions::default()).expect("a free port");
-    let mut place = world
-        .driver
-        .place(world.mount(), &world.setup.claim.dir_name);
-    let place = place.as_mut().expect("it was claimed");
-    place.address = plain.addrs()[0];
-    let key = (world.mount().clone(), world.setup.claim.dir_name.clone());
-    let mut mounts = world.driver.mounts.lock().expect("unlocked");
-    mounts.insert(key, place.clone());
-    drop(mounts);
+    send_to(&world, plain.addrs()[0]);
     let error = world.driver.shard(world.setup.clone()).expect_err("no TLS");
     assert!(error.reason.contains("does not offer TLS"), "{error}");
     assert!(error.advice.contains("TLS=off"), "{error}");

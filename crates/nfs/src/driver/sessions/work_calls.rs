@@ -1,0 +1,110 @@
+//! The calls of the operations that version 3 does not have: what they consist of, and what an operation keeps
+//! between them.
+
+use filermark_engine::driver::V4Action;
+use filermark_onc::nfs4::Operation::{self, *};
+use filermark_onc::nfs4::{Stateid4, Verf};
+
+/// A call of an operation that version 3 does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::driver) enum Work {
+    /// Opens a file by its name.
+    Open,
+    /// Closes it.
+    Close,
+    /// Locks a range.
+    Lock,
+    /// Unlocks it, and gives up the state of the lock's owner.
+    Unlock,
+    /// Reserves space.
+    Allocate,
+    /// Makes a hole.
+    Deallocate,
+    /// Finds data or a hole.
+    Seek,
+    /// Copies a range.
+    Copy,
+    /// Makes the copy stable.
+    CommitCopy,
+    /// Copies a range by sharing blocks.
+    Clone,
+    /// Reads an extended attribute.
+    Getxattr,
+    /// Sets one.
+    Setxattr,
+    /// Lists their names.
+    Listxattrs,
+    /// Removes one.
+    Removexattr,
+}
+
+impl Work {
+    /// The first call of an operation; `None`: it is a transfer.
+    pub(super) const fn first(action: V4Action) -> Option<Self> {
+        Some(match action {
+            V4Action::Open { .. } => Self::Open,
+            V4Action::Lock { .. } => Self::Lock,
+            V4Action::Allocate { .. } => Self::Allocate,
+            V4Action::Deallocate { .. } => Self::Deallocate,
+            V4Action::Seek { .. } => Self::Seek,
+            V4Action::ReadPlus { .. } => return None,
+            V4Action::Copy { .. } => Self::Copy,
+            V4Action::Clone { .. } => Self::Clone,
+            V4Action::Getxattr { .. } => Self::Getxattr,
+            V4Action::Setxattr { .. } => Self::Setxattr,
+            V4Action::Listxattrs { .. } => Self::Listxattrs,
+            V4Action::Removexattr { .. } => Self::Removexattr,
+        })
+    }
+
+    /// The operations of the call.
+    pub(super) const fn compound(self) -> &'static [Operation] {
+        match self {
+            Self::Open => &[Sequence, Putfh, Open, Getfh, Access, Getattr],
+            Self::Close => &[Sequence, Putfh, Close],
+            Self::Lock => &[Sequence, Putfh, Lock],
+            Self::Unlock => &[Sequence, Putfh, Locku, FreeStateid],
+            Self::Allocate => &[Sequence, Putfh, Allocate, Getattr],
+            Self::Deallocate => &[Sequence, Putfh, Deallocate, Getattr],
+            Self::Seek => &[Sequence, Putfh, Seek],
+            Self::Copy => &[Sequence, Putfh, Savefh, Putfh, Operation::Copy],
+            Self::CommitCopy => &[Sequence, Putfh, Commit],
+            Self::Clone => &[Sequence, Putfh, Savefh, Putfh, Operation::Clone, Getattr],
+            Self::Getxattr => &[Sequence, Putfh, Getxattr],
+            Self::Setxattr => &[Sequence, Putfh, Setxattr, Getattr],
+            Self::Listxattrs => &[Sequence, Putfh, Listxattrs],
+            Self::Removexattr => &[Sequence, Putfh, Removexattr, Getattr],
+        }
+    }
+
+    /// Whether the server is asked to keep the reply: the call must not be executed twice.
+    pub(super) const fn is_cached(self) -> bool {
+        !matches!(
+            self,
+            Self::Seek | Self::Getxattr | Self::Listxattrs | Self::CommitCopy
+        )
+    }
+
+    /// Whether it has the stateid of a file that the driver keeps open.
+    pub(super) const fn uses_open(self) -> bool {
+        matches!(
+            self,
+            Self::Lock | Self::Allocate | Self::Deallocate | Self::Seek | Self::Copy | Self::Clone
+        )
+    }
+}
+
+/// What such an operation keeps between its calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WorkState {
+    /// The call that comes next.
+    pub(super) next: Option<Work>,
+    /// The state of its open, or of its lock.
+    pub(super) stateid: Stateid4,
+    /// The file that is not closed before the operation has ended.
+    pub(super) pinned: Option<u32>,
+    /// COPY: bytes that were copied.
+    pub(super) copied: u64,
+    /// COPY: the verifier of what is not stable.
+    pub(super) verf: Option<Verf>,
+}
