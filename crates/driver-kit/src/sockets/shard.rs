@@ -439,6 +439,8 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
 
     fn break_off(&mut self) {
         self.core.state_mut().tick();
+        // Calls that wait for a timer, too.
+        self.core.stopping();
         for conn in &mut self.conns {
             conn.break_off(&mut self.core, &mut self.io);
         }

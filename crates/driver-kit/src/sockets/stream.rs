@@ -50,6 +50,8 @@ pub(super) struct Stream<P: WireProtocol> {
     setup: u32,
     /// When the connection has to be set up, by one attempt or several.
     setup_until: Nanos,
+    /// When its present step has to be done.
+    setup_limit: Nanos,
     /// The pause is one within the set-up.
     is_set_up_again: bool,
     /// Counts connections, so that events of an earlier one are recognized.
@@ -79,6 +81,7 @@ impl<P: WireProtocol> Stream<P> {
             state: State::Closed,
             setup: 0,
             setup_until: Nanos::ZERO,
+            setup_limit: Nanos::MAX,
             is_set_up_again: false,
             epoch: 0,
             wants_space: false,
@@ -161,6 +164,9 @@ impl<P: WireProtocol> Stream<P> {
 
     /// The set-up has to be a step further at this time.
     fn limit_setup(&mut self, at: Nanos, core: &mut P) {
+        if std::mem::replace(&mut self.setup_limit, at) == at {
+            return;
+        }
         self.setup = self.setup.wrapping_add(1);
         let (conn, setup) = (self.number, self.setup);
         core.state_mut().start(at, Timer::Setup { conn, setup });
@@ -233,7 +239,9 @@ impl<P: WireProtocol> Stream<P> {
         loop {
             io.send.clear();
             core.own_bytes(&mut self.protocol, &mut io.send);
-            if self.state == State::Setup && !io.send.is_empty() {
+            // Another attempt may be another login: only calls that may be sent twice have this limit.
+            let is_repeatable = P::ON_LOSS == OnLoss::SendAgain;
+            if is_repeatable && self.state == State::Setup && !io.send.is_empty() {
                 self.limit_setup_call(core, io);
             }
             while self.state == State::Up && io.send.len() < CHUNK {

@@ -258,6 +258,31 @@ fn what_is_granted_is_used_and_returned_when_the_file_is_closed() {
     );
 }
 
+/// LOCK has the state of the open, whatever is delegated (RFC 8881 section 18.10).
+#[test]
+fn a_delegated_file_is_locked_with_the_state_of_its_open() {
+    let (server, plan) = delegating(Delegations::Write);
+    let mut load = Load::new(&plan, &mount());
+    let lock = Action::V4(V4Action::Lock {
+        object: ObjectId(1),
+    });
+    load.succeed(create(0));
+    load.succeed(write(0));
+    load.succeed(lock);
+    load.succeed(read(0));
+    load.succeed(lock);
+    let counters = load.end();
+    assert_eq!((counters["LOCK"], counters["LOCKU"]), (2, 2));
+    assert!(!counters.contains_key("delegations_revoked"));
+    assert!(!counters.contains_key("lost_opens"));
+    assert!(counters["delegations_write"] > 0);
+    let stats = server.stop();
+    assert_eq!(
+        stats.delegations_returned,
+        stats.delegations_read + stats.delegations_write
+    );
+}
+
 #[test]
 fn a_recall_is_answered_and_the_file_stays_open() {
     let (server, plan) = delegating(Delegations::Write);

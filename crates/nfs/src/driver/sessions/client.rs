@@ -144,7 +144,6 @@ impl Client {
     /// The connection has ended.
     pub(super) fn disconnected(&mut self) {
         self.stage = Stage::Down;
-        self.setup = None;
         self.unsent.clear();
     }
 

@@ -249,7 +249,8 @@ impl Core<Sessions> {
                 self.handle_of(proc as u32, *key).handle().as_bytes() == args.fh.as_bytes()
             });
             let held = found?.1;
-            Some((held.change + u64::from(held.is_modified), held.size))
+            let change = held.change.wrapping_add(held.is_modified.into());
+            Some((change, held.size))
         })
     }
 
@@ -300,11 +301,16 @@ impl Core<Sessions> {
         let lost = file
             .delegation
             .take_if(|held| held.stateid.other == stateid.other);
-        if let Some(lost) = lost {
-            self.counters.add(Tally::DelegationsRevoked);
-            if status == Nfsstat4::DelegRevoked {
-                self.begin_for(None, conn, (proc, key), lost.stateid, StateCall::Free);
+        match lost.map(|lost| lost.stateid) {
+            Some(stateid) if status == Nfsstat4::DelegRevoked => {
+                self.counters.add(Tally::DelegationsRevoked);
+                self.begin_for(None, conn, (proc, key), stateid, StateCall::Free);
             }
+            // Whether the server still has it is known when it is returned.
+            Some(stateid) => {
+                self.begin_for(None, conn, (proc, key), stateid, StateCall::Return);
+            }
+            None => {}
         }
         true
     }

@@ -372,15 +372,22 @@ impl Core<Sessions> {
         self.stop_using(slot);
         self.own.uses += 1;
         let uses = self.own.uses;
-        let writes = self.calls.get(slot).procedure == Procedure::Write;
-        let end = self.calls.get(slot).offset + u64::from(self.calls.get(slot).length);
+        let call = self.calls.get(slot);
+        let end = call.offset.saturating_add(call.length.into());
+        // Other calls have the state of the open: LOCK needs it (RFC 8881 section 18.10), and a delegation
+        // for reading allows no change.
+        let transfer = match (call.own.kind, call.procedure) {
+            (None, Procedure::Read) => Some(false),
+            (None, Procedure::Write) => Some(true),
+            _ => None,
+        };
         let opens = &mut self.own.opens[proc as usize];
         let Some(mut stateid) = opens.used(key, uses) else {
             return Stateid4::ANONYMOUS;
         };
         if let Some(file) = opens.find(key) {
             file.users += 1;
-            if let Some(held) = &mut file.delegation {
+            if let (Some(held), Some(writes)) = (&mut file.delegation, transfer) {
                 stateid = held.used(writes, end).unwrap_or(stateid);
             }
         }
@@ -456,18 +463,17 @@ impl Core<Sessions> {
         let lost = [Some((key, stateid)), call.own.second];
         self.stop_using(slot);
         let proc = self.ops.get(op).proc;
-        if self.lose_delegation(conn, (proc, key), &stateid, status) {
-            // It is sent again with the stateid of the open.
-            self.calls.requeue(slot);
-            return true;
-        }
-        let opens = &mut self.own.opens[proc as usize];
-        for (key, stateid) in lost.into_iter().flatten() {
-            // Another call may have opened it again already.
-            let lost = OpenState::Open(stateid);
-            if opens.find(key).is_some_and(|f| f.state == lost) {
-                opens.remove(key);
-                self.counters.add(Tally::LostOpens);
+        // Without the delegation it is sent again with the stateid of the open.
+        if !self.lose_delegation(conn, (proc, key), &stateid, status) {
+            for (key, stateid) in lost.into_iter().flatten() {
+                // Another call may have opened it again already.
+                let lost = OpenState::Open(stateid);
+                let opens = &mut self.own.opens[proc as usize];
+                if opens.find(key).is_some_and(|f| f.state == lost) {
+                    self.return_delegation(None, conn, proc, key);
+                    self.own.opens[proc as usize].remove(key);
+                    self.counters.add(Tally::LostOpens);
+                }
             }
         }
         match self.own.has_sessions() {

@@ -37,7 +37,10 @@ impl Core<Sessions> {
         if client.has_session() && client.dead_slots == 0 {
             self.bind(conn);
         } else {
-            client.begin_setup(request, ready_max);
+            // A set-up that a lost connection has interrupted goes on: the server has the replies.
+            if client.setup.is_none() {
+                client.begin_setup(request, ready_max);
+            }
             self.set_up_again(conn);
         }
         Event::Send

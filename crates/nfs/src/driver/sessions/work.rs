@@ -38,10 +38,13 @@ impl Core<Sessions> {
         let (proc, status) = (logical.proc, logical.outcome.status);
         let conn = self.procs[proc as usize].conn;
         let next = self.own.works[op as usize].next.take();
-        if let (Some(next), Status::Ok) = (next, status)
-            && self.own_call(conn, Some(op), StateCall::Work(next))
-        {
-            return;
+        // What is open or locked is given up also after a failure.
+        let gives_up = matches!(next, Some(Work::Close | Work::Unlock));
+        if let Some(next) = next.filter(|_| status == Status::Ok || gives_up) {
+            if self.own_call(conn, Some(op), StateCall::Work(next)) {
+                return;
+            }
+            self.ops.get_mut(op).fail(Status::Disconnected);
         }
         self.unpin(op);
     }

@@ -7,6 +7,7 @@ use super::state::{SessionCall, Sessions};
 use super::work_calls::Work;
 use crate::driver::calls::Call;
 use crate::driver::core::{Core, Span};
+use crate::driver::counters::Tally;
 use crate::driver::encode::ALL_RIGHTS;
 use crate::driver::ops::LogicalOp;
 use crate::driver::reply::CallOutcome;
@@ -184,7 +185,8 @@ impl Core<Sessions> {
                 state.next = Some(Work::Close);
             }
             Work::Close => {
-                compound.read::<CloseArgs>()??;
+                let closed = compound.read::<CloseArgs>()?;
+                return self.given_up(closed.map(|_| ()), compound);
             }
             Work::Lock => {
                 let locked = compound.read::<LockArgs<'_>>()?;
@@ -195,7 +197,8 @@ impl Core<Sessions> {
                 self.pin(slot);
             }
             Work::Unlock => {
-                compound.read::<LockuArgs>()??;
+                let unlocked = compound.read::<LockuArgs>()?;
+                return self.given_up(unlocked.map(|_| ()), compound);
             }
             Work::Allocate => compound.read::<AllocateArgs>()??,
             Work::Deallocate => compound.read::<DeallocateArgs>()??,
@@ -229,7 +232,10 @@ impl Core<Sessions> {
                 if let V4Action::Getxattr { attribute, .. } = action
                     && value != attribute_value(attribute)
                 {
-                    return Ok(CallOutcome::Ends(Status::Corrupt));
+                    let verdict = self.judge_read(false, Status::Corrupt);
+                    if verdict != CallOutcome::Ok {
+                        return Ok(verdict);
+                    }
                 }
             }
             Work::Setxattr => {
@@ -243,6 +249,29 @@ impl Core<Sessions> {
             }
         }
         rest(compound)
+    }
+
+    /// What an operation had opened or locked is given up. A server that does not know it any more has
+    /// restarted, or has dropped the client.
+    fn given_up(
+        &mut self,
+        result: Result<(), Nfsstat4>,
+        compound: &mut Results<'_>,
+    ) -> Result<CallOutcome, Early> {
+        match result {
+            Ok(()) => rest(compound),
+            Err(
+                Nfsstat4::BadStateid
+                | Nfsstat4::StaleStateid
+                | Nfsstat4::OldStateid
+                | Nfsstat4::Expired
+                | Nfsstat4::AdminRevoked,
+            ) => {
+                self.counters.add(Tally::LostOpens);
+                Ok(CallOutcome::Ok)
+            }
+            Err(status) => Err(status.into()),
+        }
     }
 
     /// READ_PLUS: the parts follow each other from the place that was asked for. A hole may be longer than

@@ -65,6 +65,8 @@ impl Compound<'_> {
             };
             let owners = &self.cx.shared.nfs4.owners;
             owners.note_closed(&key, &mut numbering, closed);
+            // One owner is locked at a time: two calls may name the same two in another order.
+            drop(numbering);
             self.number_locks(args, reply, file);
         }
         status
@@ -136,10 +138,13 @@ impl Compound<'_> {
     /// The owner that numbers an operation, and the number.
     fn numbered(&self, args: &Args<'_>) -> Option<(OwnerKey, u32)> {
         let nfs4 = &self.cx.shared.nfs4;
-        let of = |stateid: &Stateid4| {
+        let owner = |stateid: &Stateid4, is_of_locks: bool| {
             let owner = nfs4.files.owner_of(stateid).ok();
-            owner.or_else(|| nfs4.owners.of_closed(&stateid.other))
+            let owner = owner.or_else(|| nfs4.owners.of_closed(&stateid.other));
+            // The stateid of locks is none of an open: the operation itself refuses it.
+            owner.filter(|key| key.is_of_locks == is_of_locks)
         };
+        let of = |stateid: &Stateid4| owner(stateid, false);
         match args {
             Args::Open(args) => {
                 let key = OwnerKey {
@@ -152,10 +157,10 @@ impl Compound<'_> {
             Args::Close(args) => Some((of(&args.open_stateid)?, args.seqid)),
             Args::OpenConfirm(args) => Some((of(&args.open_stateid)?, args.seqid)),
             Args::OpenDowngrade(args) => Some((of(&args.open_stateid)?, args.seqid)),
-            Args::Locku(args) => Some((of(&args.lock_stateid)?, args.seqid)),
+            Args::Locku(args) => Some((owner(&args.lock_stateid, true)?, args.seqid)),
             Args::Lock(args) => match &args.locker {
                 Locker4::Existing(existing) => {
-                    Some((of(&existing.lock_stateid)?, existing.lock_seqid))
+                    Some((owner(&existing.lock_stateid, true)?, existing.lock_seqid))
                 }
                 Locker4::New(new) => Some((of(&new.open_stateid)?, new.open_seqid)),
             },

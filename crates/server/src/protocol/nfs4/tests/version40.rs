@@ -235,6 +235,22 @@ fn locks_are_numbered_and_their_owners_released() {
     });
     let first = lock(&mut one, new, 0).expect("a lock");
     assert_eq!(lock(&mut one, new, 0), Ok(first), "sent again");
+    // The state of the locks in place of that of the open: both owners would be one.
+    let confused = one.alone(|compound| {
+        compound.op(&putfh(&file)).op(&LockArgs {
+            locktype: NfsLockType4::Write,
+            reclaim: false,
+            offset: 0,
+            length: 0,
+            locker: Locker4::New(OpenToLockOwner4 {
+                open_seqid: 41,
+                open_stateid: first,
+                lock_seqid: 50,
+                lock_owner,
+            }),
+        });
+    });
+    assert_eq!(confused.status(), Nfsstat4::Inval);
     let existing = |lock_stateid, lock_seqid| {
         Locker4::Existing(ExistLockOwner4 {
             lock_stateid,
