@@ -80,8 +80,12 @@ impl Variant for Sessions {
     }
 
     /// All operations of version 3 can be translated.
-    fn refusal(core: &Core<Self>, op: NfsOp, _action: Action) -> Option<u32> {
-        let is_refused = op.op().needs_nfs42() && core.own.request.minor == MinorVersion::V1;
+    fn refusal(core: &Core<Self>, op: NfsOp, action: Action) -> Option<u32> {
+        let is_refused = match core.own.request.minor {
+            MinorVersion::V0 => matches!(action, Action::V4(_)),
+            MinorVersion::V1 => op.op().needs_nfs42(),
+            MinorVersion::V2 => false,
+        };
         is_refused.then_some(NOT_IN_VERSION)
     }
 

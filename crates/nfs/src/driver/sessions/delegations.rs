@@ -84,6 +84,13 @@ impl Core<Sessions> {
                 Tally::DelegationsWrite,
             ),
         };
+        let (proc, key) = self.opened_file(slot);
+        let file = self.own.opens[proc as usize].find(key);
+        let known = file.and_then(|file| file.delegation);
+        if known.is_some_and(|known| known.stateid.other == held.stateid.other) {
+            // It has this one already, with its users.
+            return;
+        }
         self.counters.add(tally);
         let conn = self.calls.get(slot).conn;
         if held.is_recalled {
@@ -91,10 +98,7 @@ impl Core<Sessions> {
             self.own.client(conn).has_recalls = true;
         }
         (held.change, held.size) = change_and_size(rest).unwrap_or_default();
-        let (proc, key) = self.opened_file(slot);
-        let opens = &mut self.own.opens[proc as usize];
-        let known = opens.find(key).and_then(|file| file.delegation);
-        if known.is_some_and(|known| known.stateid.other != held.stateid.other) {
+        if known.is_some() {
             // The object was another file, or the server has granted another one.
             self.return_delegation(None, conn, proc, key);
         }
