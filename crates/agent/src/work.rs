@@ -309,10 +309,11 @@ impl AgentWorker {
             return cleaned(TaskReport::default(), began, Vec::new());
         };
         // Its threads and open files first.
-        prepared.engine = None;
+        let on_server = prepared.end_engine();
         self.stop.lower();
         prepared.mounts.extend(orphans);
-        let (task_count, left_behind) = prepared.release(ReleaseScope::All);
+        let (task_count, mut left_behind) = prepared.release(ReleaseScope::All);
+        left_behind.extend(on_server);
         let done = TaskReport {
             task_count,
             ..TaskReport::default()
@@ -563,9 +564,13 @@ impl PreparedRun {
         let sentence = || {
             let servers: BTreeSet<&str> = self.mounts.iter().map(|m| m.host.as_str()).collect();
             let servers = Vec::from_iter(servers).join(", ");
+            let clients = match count {
+                1 => "1 client".to_owned(),
+                _ => format!("{count} clients"),
+            };
             Leftover::not_ours(format!(
-                "{servers}: the server did not confirm the end of {count} clients: it may keep them, with \
-                 what they have open, until their lease expires"
+                "{servers}: the server did not confirm the end of {clients} of NFSv4, and may keep that, \
+                 with what was open, until the lease expires"
             ))
         };
         (count > 0).then(sentence).into_iter().collect()

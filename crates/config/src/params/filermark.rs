@@ -231,7 +231,7 @@ parameters! {
     .of_driver(NfsPlan::DRIVER)
     .example("4.1")
     .standard(StandardValue::Choice(nfs_version))
-    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.0, 4.1 and 4.2 measure with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1. They need TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
+    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.0, 4.1 and 4.2 measure with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1; general-nfs41, general-nfs42 and nfs42-offload have operations of version 4, too. They need TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
     SECURITY: NfsSecurity = p(
         Group::Server,
         choice::<NfsSecurity>(),

@@ -40,7 +40,7 @@ pub fn validate(args: &ValidateArgs) -> CommandResult {
         return Err(CommandError::Usage(vec![match driver.name() {
             "null" => "validate: DRIVER=null has no protocol to validate".into(),
             _ => format!(
-                "validate has no checks of {}; NFS_VERSION=4.1, 3 or 2 checks that version of the server",
+                "validate has no checks of {}; NFS_VERSION=4.2, 4.1, 3 or 2 checks that version of the server",
                 driver.describe().protocol
             ),
         }]));

@@ -272,3 +272,48 @@ fn tshark_finds_every_message_of_both_versions_well_formed() {
     assert!(served.len() > 35, "{served:?}");
     assert!(served.is_subset(&numbers), "{served:?} {numbers:?}");
 }
+
+/// A server that does not drop a client keeps it until its lease expires: the run says so.
+#[test]
+fn clients_that_the_server_keeps_are_named() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        not_offered: vec![Operation4::DestroyClientid],
+        ..ServerOptions::default()
+    });
+    let ended = sweep(&server, "4.1").set("CONNECTIONS", 2).succeed();
+    assert_without_errors(&ended);
+    let left = "did not confirm the end of 2 clients";
+    assert!(
+        ended.stdout.contains(left),
+        "{} {}",
+        ended.stderr,
+        server.stats().of4(Operation4::DestroyClientid)
+    );
+}
+
+/// The mix made for version 4 has locks, which need the state of the open also where a file is delegated.
+#[test]
+fn files_are_locked_while_delegations_are_kept() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions {
+        delegations: Delegations::Write,
+        ..ServerOptions::default()
+    });
+    let ended = sweep(&server, "4.1")
+        .set("BENCHMARK", "general-nfs41")
+        .set("DELEGATIONS", "keep")
+        .set("LOAD", 200)
+        .succeed();
+    assert_without_errors(&ended);
+    assert!(ended.counter("LOCK") > 0);
+    assert!(ended.counter("delegations_read") + ended.counter("delegations_write") > 0);
+    assert_eq!(ended.counter("delegations_revoked"), 0);
+    assert_eq!(ended.counter("lost_opens"), 0);
+    let stats = server.stats();
+    assert_eq!(
+        stats.delegations_returned,
+        stats.delegations_read + stats.delegations_write
+    );
+    assert_ended(&server);
+}

@@ -27,11 +27,15 @@ impl Peek {
     /// Mounts an export.
     pub fn at(nfs: SocketAddr, mount: SocketAddr, path: &str) -> Self {
         let cred = AuthSys::new(0, b"peek", 0, 0, &[]).to_body();
-        let mut mounts =
-            MountClient::new(NfsVersion::V3, mount, cred.clone(), RpcOptions::default());
+        // Servers of some tests lose replies.
+        let options = RpcOptions {
+            retries: 10,
+            ..RpcOptions::default()
+        };
+        let mut mounts = MountClient::new(NfsVersion::V3, mount, cred.clone(), options.clone());
         let mounted = mounts.mnt(path).expect("MNT").expect("MNT is granted");
         Self {
-            nfs: Nfs3Client::new(nfs, cred, RpcOptions::default()),
+            nfs: Nfs3Client::new(nfs, cred, options),
             root: mounted.root,
         }
     }

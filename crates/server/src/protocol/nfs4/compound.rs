@@ -156,6 +156,8 @@ impl Compound<'_> {
                     results.fail(operation, Nfsstat4::OpNotInSession);
                 } else if self.left > 0 {
                     results.fail(operation, Nfsstat4::NotOnlyOp);
+                } else if self.cx.options.not_offered.contains(&operation) {
+                    results.fail(operation, Nfsstat4::Notsupp);
                 } else {
                     self.execute(&args, &mut results);
                 }
