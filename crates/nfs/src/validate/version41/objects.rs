@@ -90,7 +90,7 @@ fn empty_name(b: &mut Bench<'_>) -> Outcome {
 
 fn cinfo(b: &mut Bench<'_>) -> Outcome {
     let (dir, mode) = (b.dir, of_mode(0o755));
-    let before = b.change(&dir)?;
+    let before = b.change_before(&dir)?;
     let args = CreateArgs {
         objtype: Createtype4::Dir,
         objname: b"made",
@@ -176,7 +176,7 @@ fn open_file(b: &mut Bench<'_>) -> Outcome {
 fn remove_cinfo(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     b.file(b"file")?;
-    let before = b.change(&dir)?;
+    let before = b.change_before(&dir)?;
     let info = b.done("REMOVE", |client| client.remove(&dir, b"file"))?;
     let after = b.change(&dir)?;
     b.changed(info, before, after)

@@ -145,7 +145,7 @@ fn attributes(b: &mut Bench<'_>) -> Outcome {
 
 fn cinfo(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
-    let before = b.change(&dir)?;
+    let before = b.change_before(&dir)?;
     let opened = b.open_new(b"file")?;
     let after = b.change(&dir)?;
     b.changed(opened.cinfo, before, after)

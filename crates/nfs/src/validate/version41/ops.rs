@@ -10,6 +10,7 @@ use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::{Fattr3, Ftype3, Sattr3};
 use filermark_onc::nfs4::*;
+use std::time::Duration;
 
 /// NFSv4.1.
 pub(in crate::validate) struct V41;
@@ -334,6 +335,15 @@ impl Bench<'_> {
     /// The attribute `change`.
     pub(super) fn change(&mut self, object: &Fh4) -> Result<u64, Stop> {
         self.get_attributes(object, &[Attribute::Change], |a| a.change)
+    }
+
+    /// The attribute `change` before an operation that changes it. Servers may take it from a clock with ticks
+    /// of some milliseconds, so the operation follows in another tick.
+    pub(super) fn change_before(&mut self, object: &Fh4) -> Result<u64, Stop> {
+        const TICKS: Duration = Duration::from_millis(20);
+        let change = self.change(object)?;
+        std::thread::sleep(TICKS);
+        Ok(change)
     }
 
     /// The results of a call by another client that must succeed.
