@@ -23,7 +23,7 @@ pub(crate) use files::{
     NotGranted, NotLocked, NotOpened, OpenRequest, Undelegated, Wish,
 };
 pub(crate) use locks::{Range, RangeKind};
-pub(crate) use owners::{OwnerKey, Owners, uses_number};
+pub(crate) use owners::{OwnerKey, Owners};
 pub(crate) use recall::{GrantingCall, Recall};
 pub(crate) use session::{Begun, Limits, Session};
 pub(crate) use share::Share;

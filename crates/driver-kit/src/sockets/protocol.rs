@@ -151,7 +151,7 @@ pub trait WireProtocol: Debug + Sized + 'static {
     /// One of the protocol's own timers has expired.
     fn fire(&mut self, _timer: Self::Timer) {}
 
-    /// The run is to stop: ends calls that wait for timers.
+    /// The run is to stop, or a phase is broken off: ends calls that wait for timers.
     fn stopping(&mut self) {}
 
     /// [`filermark_engine::driver::ShardDriver::make_stable`] begins.

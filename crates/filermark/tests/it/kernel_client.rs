@@ -276,6 +276,15 @@ fn version_2_works_with_the_kernel_s_client() {
     }
 }
 
+/// A long listing, locks, and a file that is removed while it is open.
+const LISTS_AND_LOCKS: &str = r#"
+    mkdir many && (cd many && seq 2000 | xargs touch) && forget
+    test "$(ls many | sort -n | sha256sum)" = "$(seq 2000 | sha256sum)"
+    echo more >>hardlink && flock hardlink true && flock -s hardlink true
+    exec 3>open && rm open && echo silly >&3 && exec 3>&-
+    df . >/dev/null && forget
+"#;
+
 /// Files and locks over version 4.0, without sessions.
 #[test]
 fn version_40_works_with_the_kernel_s_client() {
@@ -287,15 +296,9 @@ fn version_40_works_with_the_kernel_s_client() {
     let capture = capture.expect("tshark is installed");
     let script = [
         FILES,
-        r#"
-        grep -q ' /mnt nfs4 .*vers=4\.0,' /proc/mounts
-        mkdir many && (cd many && seq 2000 | xargs touch) && forget
-        test "$(ls many | sort -n | sha256sum)" = "$(seq 2000 | sha256sum)"
-        echo more >>hardlink && flock hardlink true && flock -s hardlink true
-        exec 3>open && rm open && echo silly >&3 && exec 3>&-
-        df . >/dev/null && forget
-        rm -rf -- * && test -z "$(ls -A)"
-        "#,
+        "grep -q ' /mnt nfs4 .*vers=4\\.0,' /proc/mounts\n",
+        LISTS_AND_LOCKS,
+        r#"rm -rf -- * && test -z "$(ls -A)""#,
     ];
     mounted.run(&script.concat());
     let pcap = capture.stop().expect("the capture ends");
@@ -338,14 +341,8 @@ fn assert_all_works(kernel: Kernel, version: NfsVersion) {
     let capture = capture.expect("tshark is installed");
     let script = [
         FILES,
-        r#"
-            grep -q ' /mnt nfs4 .*vers=4\.[12],' /proc/mounts
-            mkdir many && (cd many && seq 2000 | xargs touch) && forget
-            test "$(ls many | sort -n | sha256sum)" = "$(seq 2000 | sha256sum)"
-            echo more >>hardlink && flock hardlink true && flock -s hardlink true
-            exec 3>open && rm open && echo silly >&3 && exec 3>&-
-            df . >/dev/null && forget
-            "#,
+        "grep -q ' /mnt nfs4 .*vers=4\\.[12],' /proc/mounts\n",
+        LISTS_AND_LOCKS,
     ];
     mounted.run(&script.concat());
     if version == NfsVersion::V42 {

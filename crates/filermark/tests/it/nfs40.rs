@@ -1,26 +1,17 @@
 //! Sweeps over NFSv4.0: figures against the server's own, well-formed messages, and that nothing stays open.
 
 use crate::load_guard::{alone, beside_others};
+use crate::nfs41::{self, NFS4};
 use crate::real::{self, assert_empty};
 use crate::second_client::{self, serve};
 use crate::sweep::{Ended, Sweep};
 use crate::wire::between_pauses;
 use filermark_onc::nfs4::Operation;
 use filermark_server::{Operation4, ServerOptions as Embedded};
-use filermark_testbed::{
-    Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, ServerOptions, available,
-};
+use filermark_testbed::{Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, available};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-const NFS4: ServerOptions = ServerOptions {
-    nfs4: true,
-    udp: false,
-    read_only: false,
-    root_squash: false,
-    space_mib: None,
-};
 
 /// What no run counts against a sound server.
 const NEVER: [&str; 6] = [
@@ -36,17 +27,7 @@ const NEVER: [&str; 6] = [
 const SCRIPT: Duration = Duration::from_secs(60);
 
 fn sweep(sandbox: &Arc<Sandbox>, export: &Export) -> Sweep {
-    let export = Export {
-        path: export.path_v4.clone().expect("it serves version 4"),
-        ..export.clone()
-    };
-    Sweep::inside(sandbox, &export)
-        .unset("MOUNT_PORT")
-        .set("NFS_VERSION", "4.0")
-        .set("LOAD", "100 200")
-        .set("PROCS", 10)
-        .set("WARMUP_TIME", 1)
-        .set("RUNTIME", 3)
+    nfs41::sweep(sandbox, export, "4.0")
 }
 
 /// The operations of version 4.0 were counted, and none that it does not have.

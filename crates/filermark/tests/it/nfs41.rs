@@ -14,7 +14,8 @@ use filermark_testbed::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-const NFS4: ServerOptions = ServerOptions {
+/// A server with version 4.
+pub const NFS4: ServerOptions = ServerOptions {
     nfs4: true,
     udp: false,
     read_only: false,

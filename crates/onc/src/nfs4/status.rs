@@ -234,6 +234,24 @@ xdr_status! {
     }
 }
 
+impl Nfsstat4 {
+    /// Whether an operation of version 4.0 with this status has used the sequence number of its owner
+    /// (RFC 7530 section 9.1.7).
+    pub const fn uses_seqid(self) -> bool {
+        !matches!(
+            self,
+            Self::StaleClientid
+                | Self::StaleStateid
+                | Self::BadStateid
+                | Self::BadSeqid
+                | Self::Badxdr
+                | Self::Resource
+                | Self::Nofilehandle
+                | Self::Moved
+        )
+    }
+}
+
 /// Results of an operation: a union on the status. What a few operations return beside a failure has
 /// types of its own.
 pub type Res<O> = Result<O, Nfsstat4>;

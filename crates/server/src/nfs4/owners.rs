@@ -64,21 +64,6 @@ impl Numbering {
     }
 }
 
-/// Whether an operation with this status uses its number.
-pub(crate) const fn uses_number(status: Nfsstat4) -> bool {
-    !matches!(
-        status,
-        Nfsstat4::StaleClientid
-            | Nfsstat4::StaleStateid
-            | Nfsstat4::BadStateid
-            | Nfsstat4::BadSeqid
-            | Nfsstat4::Badxdr
-            | Nfsstat4::Resource
-            | Nfsstat4::Nofilehandle
-            | Nfsstat4::Moved
-    )
-}
-
 #[derive(Debug, Default)]
 struct Table {
     owners: HashMap<OwnerKey, Arc<Mutex<Numbering>>>,

@@ -20,25 +20,10 @@ pub(super) struct Owner {
 impl Owner {
     /// The server has answered an operation of it.
     pub(super) fn answered(&mut self, status: Nfsstat4) {
-        if is_counted(status) {
+        if status.uses_seqid() {
             self.seqid = self.seqid.wrapping_add(1);
         }
     }
-}
-
-/// Whether an operation with this status has used its number.
-const fn is_counted(status: Nfsstat4) -> bool {
-    !matches!(
-        status,
-        Nfsstat4::StaleClientid
-            | Nfsstat4::StaleStateid
-            | Nfsstat4::BadStateid
-            | Nfsstat4::BadSeqid
-            | Nfsstat4::Badxdr
-            | Nfsstat4::Resource
-            | Nfsstat4::Nofilehandle
-            | Nfsstat4::Moved
-    )
 }
 
 /// The owners of a proc that have nothing open.

@@ -4,7 +4,7 @@
 use super::clients::{OPERATIONS_MAX, REPLY_OVERHEAD_BYTES};
 use super::compound::{Compound, Results};
 use super::handles::Object;
-use crate::nfs4::{Client, ClientRequest, OwnerKey, uses_number};
+use crate::nfs4::{Client, ClientRequest, OwnerKey};
 use filermark_onc::nfs4::*;
 use std::sync::{Arc, PoisonError};
 
@@ -52,7 +52,7 @@ impl Compound<'_> {
         }
         let mark = results.mark();
         let status = self.execute(args, results);
-        if uses_number(status) {
+        if status.uses_seqid() {
             let file = self.current().ok().and_then(|object| match object {
                 Object::File(file) => Some(file),
                 _ => None,
