@@ -12,7 +12,7 @@ use crate::plan::common::is_idle;
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::{
-    Connections, DelegationUse, DriverPlan, NfsPlan, NfsSecurity, NfsVersion, Transport,
+    Connections, DelegationUse, DriverPlan, LayoutUse, NfsPlan, NfsSecurity, NfsVersion, Transport,
 };
 use filermark_model::{Benchmark, Rule, Severity};
 
@@ -95,6 +95,8 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         );
     }
     let (security, username, realm) = security(r, version, transport);
+    let tls = tls::settings(r, transport);
+    let is_in_clear = tls.is_none() && security.is_sys();
     let classic = benchmark.and_then(Benchmark::classic);
     let block_kib = benchmark.and_then(|b| b.standard.block_size_kib);
     let asked = network::block_size_max(values).or(block_kib.map(|kib| kib.saturating_mul(1024)));
@@ -125,8 +127,9 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         mount_port: values.get(&params::MOUNT_PORT),
         portmap_port: values.get(&params::PORTMAP_PORT),
         ip: network::ip(r, layout),
-        tls: tls::settings(r, transport),
+        tls,
         delegations: delegations(r, version),
+        layouts: layouts(r, version, is_in_clear),
         connections,
         rpc_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
         rpc_retries: values.get(&params::RPC_RETRIES),
@@ -145,6 +148,30 @@ fn delegations(r: &mut Reading<'_>, version: NfsVersion) -> DelegationUse {
             &params::DELEGATIONS,
             format!("no delegations are used over NFSv{}", version.name()),
             "set NFS_VERSION=4.1 or 4.2, or leave DELEGATIONS out",
+        );
+    }
+    asked
+}
+
+/// LAYOUTS. Data servers are called in the clear, with the user of the layout (RFC 8435 section 2.2).
+fn layouts(r: &mut Reading<'_>, version: NfsVersion, is_in_clear: bool) -> LayoutUse {
+    let asked = r.values.get(&params::LAYOUTS);
+    let may_have = matches!(version, NfsVersion::V41 | NfsVersion::V42);
+    if asked.is_refuse() {
+        return asked;
+    }
+    if !may_have {
+        r.refuse(
+            &params::LAYOUTS,
+            format!("NFSv{} has no layouts", version.name()),
+            "set NFS_VERSION=4.1 or 4.2, or leave LAYOUTS out",
+        );
+    } else if !is_in_clear {
+        r.refuse(
+            &params::LAYOUTS,
+            "data servers are called with AUTH_SYS and without TLS, as the layouts name the users"
+                .to_owned(),
+            "leave TLS and SECURITY out, or leave LAYOUTS out",
         );
     }
     asked

@@ -4,7 +4,7 @@ use super::decl::{Group, Kind, Parameter, StandardValue, WordList, rule};
 use super::value::{DriverWord, choice, parameters};
 use filermark_model::Benchmark;
 use filermark_model::plan::{
-    Arrivals, Connections, DelegationUse, NfsPlan, NfsSecurity, NfsVersion, PacingMode,
+    Arrivals, Connections, DelegationUse, LayoutUse, NfsPlan, NfsSecurity, NfsVersion, PacingMode,
 };
 
 const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
@@ -194,6 +194,14 @@ parameters! {
     .of_driver(NfsPlan::DRIVER)
     .default("refuse")
     .help("refuse: every OPEN says that no delegation is wanted. keep: the server decides. READs open a file for reading only then, so that the server may grant a delegation; READ and WRITE use its stateid; it is returned when the file is closed or the server recalls it. Every operation goes to the server all the same.");
+    LAYOUTS: LayoutUse = p(
+        Group::Transport,
+        choice::<LayoutUse>(),
+        "NFSv4.1 and 4.2: whether layouts of pNFS (flexible files) are used",
+    )
+    .of_driver(NfsPlan::DRIVER)
+    .default("refuse")
+    .help("refuse: the client says that it does not use pNFS. use: a layout is asked for once per open file, for reading and for writing; READ, WRITE and COMMIT of the file go to the data server that it names (RFC 8435), as NFSv3 with the user and group of the layout. Without a layout that can be used they go to the metadata server, and are counted. Not with TLS or Kerberos.");
     RPC_RETRIES: u32 = p(
         Group::Transport,
         Kind::Int(0, 1000, "times"),

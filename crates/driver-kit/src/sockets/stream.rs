@@ -458,10 +458,11 @@ impl<P: WireProtocol> Stream<P> {
         if core.calls().first(self.number).is_none() {
             return;
         }
-        // A server that cannot be reached for the time of `gone_after` is given up.
+        // A server that cannot be reached for so long is given up.
         let now = core.state().now;
         let down_since = *self.down_since.get_or_insert(now);
-        let is_gone = now.since(down_since) >= io.settings.gone_after;
+        let gone_after = core.gone_after(&self.protocol, io.settings.gone_after);
+        let is_gone = now.since(down_since) >= gone_after;
         if is_gone || core.state().stop.is_raised() {
             return fail_all(core, self.number);
         }

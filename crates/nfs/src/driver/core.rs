@@ -58,6 +58,8 @@ pub(crate) struct FileSystem {
     pub(crate) wsize: u32,
     /// Largest answer to READDIR and READDIRPLUS, in bytes.
     pub(crate) readdir_bytes: u32,
+    /// The server has layouts of flexible files for it (`fs_layout_types`, RFC 8881 section 5.12.1).
+    pub(crate) has_layouts: bool,
 }
 
 /// A proc of the shard.
@@ -201,6 +203,13 @@ impl<V: Variant> Core<V> {
     pub(crate) fn handle(&self, proc: u32, object: ObjectId) -> FileHandle4<'_> {
         let known = self.procs[proc as usize].handles.get(object);
         known.unwrap_or(NO_HANDLE)
+    }
+
+    /// The latest known write verifier of the file system of a call.
+    pub(crate) fn file_system_verf(&mut self, slot: u32) -> &mut KnownVerf {
+        let proc = self.ops.get(self.calls.get(slot).op).proc;
+        let file_system = self.procs[proc as usize].file_system;
+        &mut self.verfs[file_system as usize]
     }
 
     pub(crate) fn start_timer(&mut self, at: Nanos, timer: Timer) {

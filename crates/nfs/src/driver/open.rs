@@ -8,7 +8,7 @@ use super::ended_calls::EndedCalls;
 use super::handles::Handles;
 use super::ops::Ops;
 use super::records::RecordSplitter;
-use super::sessions::{Client, Sessions};
+use super::sessions::{Client, DataServers, Sessions};
 use super::uncommitted::UncommittedWrites;
 use super::variant::{Stateless, Variant};
 use crate::client::AnyFh;
@@ -77,6 +77,7 @@ impl MountState {
                 rsize: target.rsize,
                 wsize: target.wsize,
                 readdir_bytes: target.fsinfo.rtmax.clamp(4096, READDIR_BYTES),
+                has_layouts: (target.session.as_ref()).is_some_and(|s| s.has_flexible_files),
             },
         }
     }
@@ -237,9 +238,12 @@ fn sessions(
     Sessions::new(
         (0..conns).map(client).collect(),
         setup.procs.iter().map(|proc| proc.number).collect(),
-        SessionRequest::new(minor, transfer_bytes, SLOTS_ASKED).with_callbacks(),
+        SessionRequest::new(minor, transfer_bytes, SLOTS_ASKED)
+            .with_callbacks()
+            .with_layouts(!plan.layouts.is_refuse()),
         Nanos::from_millis(busy_ms),
         plan.delegations,
+        (plan.layouts, DataServers::new(&plan.machine_name)),
     )
 }
 

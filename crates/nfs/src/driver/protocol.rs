@@ -9,7 +9,7 @@ use super::reply::CallOutcome;
 use super::variant::Variant;
 use crate::starttls;
 use filermark_driver_kit::sockets::{
-    Calls, Event, Incident, LoopState, OnLoss, Received, WireProtocol,
+    Calls, Event, Incident, LoopState, OnLoss, Peer, Received, WireProtocol,
 };
 use filermark_engine::driver::{Action, ObjectId, Request, Status, Submit};
 use filermark_model::Nanos;
@@ -101,7 +101,18 @@ impl<V: Variant> WireProtocol for Core<V> {
         V::after_read(self, conn, state)
     }
 
+    fn new_connection(&mut self) -> Option<(Peer, V::Conn)> {
+        V::new_connection(self)
+    }
+
+    fn gone_after(&self, state: &V::Conn, usual: Nanos) -> Nanos {
+        V::gone_after(state, usual)
+    }
+
     fn fail_call(&mut self, slot: u32, status: Status) {
+        if V::send_elsewhere(self, slot) {
+            return;
+        }
         let now = self.state.now;
         self.end_call(slot, CallOutcome::Ends(status), now);
     }
@@ -180,6 +191,7 @@ impl<V: Variant> WireProtocol for Core<V> {
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
         self.counters.take(into);
+        V::take_counters(self, into);
     }
 
     fn transfer_bytes(&self) -> (u32, u32) {

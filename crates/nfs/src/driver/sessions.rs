@@ -14,6 +14,9 @@
 //! | `opens` | the table of open files of a proc |
 //! | `opening` | when files are opened and closed, and what waits for that |
 //! | `delegations` | delegations: granted, used, recalled, returned, revoked |
+//! | `layouts`, `devices` | layouts of pNFS: which files have them, what is used of them |
+//! | `layout_calls` | layouts: asked for, recalled, returned |
+//! | `data_servers` | transfers with data servers |
 //! | `callbacks` | answers to calls of the server |
 //! | `version40` | what only version 4.0 has: numbered owners of opens (`owners`), names (`names`) |
 //! | `ending` | CLOSE, DESTROY_SESSION and DESTROY_CLIENTID at the end |
@@ -26,9 +29,13 @@
 mod callbacks;
 mod client;
 mod compounds;
+mod data_servers;
 mod delegations;
+mod devices;
 mod encode;
 mod ending;
+mod layout_calls;
+mod layouts;
 mod names;
 mod opening;
 mod opens;
@@ -43,10 +50,11 @@ mod work_calls;
 mod work_encode;
 
 pub(crate) use client::Client;
+pub(crate) use data_servers::DataServers;
 pub(crate) use state::Sessions;
 
 use super::calls::Call;
-use super::core::Core;
+use super::core::{Core, KnownVerf};
 use super::counters::Tally;
 use super::ops::LogicalOp;
 use super::reply::CallOutcome;
@@ -54,19 +62,22 @@ use super::status::NOT_IN_VERSION;
 use super::variant::{ConnTimer, Variant};
 use crate::version4::{DELAY_FIRST, DELAY_LONGEST};
 use client::Stage;
-use filermark_driver_kit::sockets::{Event, Received};
+use filermark_driver_kit::sockets::{Event, Peer, Received};
 use filermark_engine::driver::{Action, ObjectId};
 use filermark_model::plan::{MinorVersion, NfsPlan};
 use filermark_model::{Nanos, NfsOp};
 use filermark_onc::nfs4::VERSION;
 use filermark_onc::rpc::peek_xid;
 use state::SessionCall;
+use std::collections::BTreeMap;
 
 /// The event of a connection's last read, and its number.
 #[derive(Debug, Default)]
 pub(crate) struct SessionConn {
     number: u32,
     event: Event,
+    /// It is to a data server: NFSv3, without a client.
+    is_to_data_server: bool,
 }
 
 impl Variant for Sessions {
@@ -102,16 +113,24 @@ impl Variant for Sessions {
 
     fn connected(core: &mut Core<Self>, conn: u32, state: &mut SessionConn) -> Event {
         state.number = conn;
-        core.connect_client(conn)
+        match state.is_to_data_server {
+            true => Event::Up,
+            false => core.connect_client(conn),
+        }
     }
 
     fn closed(core: &mut Core<Self>, conn: u32, state: &mut SessionConn) {
         state.event = Event::Nothing;
-        core.own.client(conn).disconnected();
+        if !state.is_to_data_server {
+            core.own.client(conn).disconnected();
+        }
     }
 
     fn own_bytes(core: &mut Core<Self>, state: &mut SessionConn, out: &mut Vec<u8>) {
         let conn = state.number;
+        if state.is_to_data_server {
+            return;
+        }
         if core.own.client(conn).unsent.is_empty() || !core.has_space(conn) {
             return;
         }
@@ -122,10 +141,16 @@ impl Variant for Sessions {
 
     #[inline]
     fn encode_next(core: &mut Core<Self>, conn: u32, out: &mut Vec<u8>) -> bool {
-        core.encode_session_call(conn, out)
+        match core.data_server_of(conn) {
+            None => core.encode_session_call(conn, out),
+            Some(server) => core.encode_for_data_server(conn, server, out),
+        }
     }
 
     fn count_call(core: &mut Core<Self>, slot: u32) {
+        if core.calls.get(slot).own.at_data_server {
+            return core.count_transfer(slot);
+        }
         core.state_call_sent(slot);
         let call = core.calls.get(slot);
         match compounds::of(call, core.own.request.minor) {
@@ -141,9 +166,12 @@ impl Variant for Sessions {
         bytes: &[u8],
         at: Nanos,
     ) -> Received {
-        let (progress, event) = core.receive_records(conn, bytes, |core, record| {
-            core.session_message(conn, record, at)
-        })?;
+        let is_to_data_server = state.is_to_data_server;
+        let (progress, event) =
+            core.receive_records(conn, bytes, |core, record| match is_to_data_server {
+                false => core.session_message(conn, record, at),
+                true => core.data_server_reply(conn, record, at),
+            })?;
         state.event = event;
         Ok(progress)
     }
@@ -165,7 +193,35 @@ impl Variant for Sessions {
 
     #[inline]
     fn is_repeated(call: &Call<SessionCall>) -> bool {
-        call.own.is_repeated
+        call.own.is_repeated || (call.own.at_data_server && call.retransmitted)
+    }
+
+    fn new_connection(core: &mut Core<Self>) -> Option<(Peer, SessionConn)> {
+        let address = core.own.data_servers.next_new()?;
+        let state = SessionConn {
+            is_to_data_server: true,
+            ..SessionConn::default()
+        };
+        Some((address.into(), state))
+    }
+
+    fn gone_after(state: &SessionConn, usual: Nanos) -> Nanos {
+        match state.is_to_data_server {
+            true => data_servers::GONE_AFTER.min(usual),
+            false => usual,
+        }
+    }
+
+    fn send_elsewhere(core: &mut Core<Self>, slot: u32) -> bool {
+        core.leave_data_server(slot)
+    }
+
+    fn known_verf(core: &mut Core<Self>, slot: u32) -> &mut KnownVerf {
+        core.verf_of(slot)
+    }
+
+    fn take_counters(core: &mut Core<Self>, into: &mut BTreeMap<String, u64>) {
+        core.own.data_servers.take_counts(into);
     }
 
     fn delay(core: &Core<Self>, waits: u16) -> Option<Nanos> {

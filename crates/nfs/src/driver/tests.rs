@@ -87,6 +87,7 @@ pub(super) fn file_system() -> FileSystem {
         rsize: SIZE,
         wsize: SIZE,
         readdir_bytes: 8192,
+        has_layouts: true,
     }
 }
 

@@ -5,6 +5,7 @@ mod claims;
 mod delegations;
 mod fake4;
 mod flavors;
+mod layouts;
 mod lies;
 mod proxy;
 mod real;

@@ -36,7 +36,7 @@ fn plan_for(ganesha: &Ganesha) -> (NfsPlan, MountPoint) {
     plan_of(ganesha.export())
 }
 
-fn plan_of(export: &Export) -> (NfsPlan, MountPoint) {
+pub fn plan_of(export: &Export) -> (NfsPlan, MountPoint) {
     let plan = NfsPlan {
         version: NfsVersion::V41,
         uid: 0,

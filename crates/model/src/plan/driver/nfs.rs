@@ -3,6 +3,7 @@
 mod counters;
 mod delegations;
 mod driver;
+mod layouts;
 mod security;
 
 use crate::benchmark::CommitPolicy;
@@ -13,6 +14,7 @@ use crate::protocol::NfsVersion;
 pub use counters::NfsCounter;
 pub use delegations::DelegationUse;
 pub(super) use driver::{NFS2, NFS3, NFS41, NFS42};
+pub use layouts::LayoutUse;
 pub use security::NfsSecurity;
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +79,9 @@ pub struct NfsPlan {
     /// What is done with delegations (DELEGATIONS).
     #[serde(default, skip_serializing_if = "DelegationUse::is_refuse")]
     pub delegations: DelegationUse,
+    /// What is done with layouts (LAYOUTS).
+    #[serde(default, skip_serializing_if = "LayoutUse::is_refuse")]
+    pub layouts: LayoutUse,
     /// How procs share connections.
     pub connections: Connections,
     /// How long a reply may take before the call is sent again on a new
@@ -158,6 +163,7 @@ impl NfsPlan {
         ("rpc_retries", "RPC_RETRIES"),
         ("connections", "connections"),
         ("delegations", "DELEGATIONS"),
+        ("layouts", "LAYOUTS"),
         ("nfs_port", "NFS_PORT"),
         ("mount_port", "MOUNT_PORT"),
         ("transport", "transport (TCP)"),
@@ -215,6 +221,7 @@ impl Default for NfsPlan {
             ip: IpChoice::default(),
             tls: None,
             delegations: DelegationUse::default(),
+            layouts: LayoutUse::default(),
             connections: Connections::default(),
             rpc_timeout_ms: 60_000,
             rpc_retries: 5,

@@ -1,5 +1,6 @@
 //! The client of a connection: its session, and what the server has lost of it.
 
+use super::devices::Device;
 use crate::version4::{ClientIdentity, Established, SessionRequest, SessionSetup};
 use filermark_model::Nanos;
 use filermark_onc::nfs4::Sessionid4;
@@ -83,9 +84,11 @@ pub(crate) struct Client {
     pub(super) callback_number: u32,
     /// The results of that callback, for a retry.
     pub(super) callback_results: Vec<u8>,
-    /// Delegations were recalled that are not returned yet.
+    /// Delegations or layouts were recalled that are not returned yet.
     pub(super) has_recalls: bool,
-    /// CLOSEs and DELEGRETURNs under way.
+    /// Data servers of its layouts.
+    pub(super) devices: Vec<Device>,
+    /// CLOSEs, DELEGRETURNs and LAYOUTRETURNs under way.
     pub(super) closing: u32,
     /// How far the end of it is.
     pub(super) ending: Ending,
@@ -116,6 +119,7 @@ impl Client {
             callback_number: 0,
             callback_results: Vec::new(),
             has_recalls: false,
+            devices: Vec::new(),
             closing: 0,
             ending: Default::default(),
             is_refused: false,

@@ -1,6 +1,7 @@
 //! Which operations each call has: the translation of the procedures of version 3, and the
 //! calls that keep the state.
 
+use super::layouts::Access as LayoutAccess;
 use super::state::SessionCall;
 use super::work_calls::Work;
 use crate::driver::calls::Call;
@@ -24,6 +25,14 @@ pub(super) enum StateCall {
     Return(u32),
     /// Confirms that the server has revoked that delegation.
     Free(u32),
+    /// Asks for a layout of the open file under this key.
+    Layoutget(u32, LayoutAccess),
+    /// Asks where this data server of the client is.
+    Getdeviceinfo(u32),
+    /// Returns the layouts of this one of the files that are being closed; `true`: LAYOUTCOMMIT first.
+    ReturnLayout(u32, bool),
+    /// The same, and closes it.
+    CloseReturning(u32, bool),
     /// SEQUENCE alone, in version 4.0 RENEW: renews the lease.
     Renew,
     /// Ends the session.
@@ -42,6 +51,12 @@ impl StateCall {
             Self::Close(_) => &[Sequence, Putfh, Close],
             Self::Return(_) => &[Sequence, Putfh, Delegreturn],
             Self::Free(_) => &[Sequence, FreeStateid],
+            Self::Layoutget(..) => &[Sequence, Putfh, Layoutget],
+            Self::Getdeviceinfo(_) => &[Sequence, Getdeviceinfo],
+            Self::ReturnLayout(_, false) => &[Sequence, Putfh, Layoutreturn],
+            Self::ReturnLayout(_, true) => &[Sequence, Putfh, Layoutcommit, Layoutreturn],
+            Self::CloseReturning(_, false) => &[Sequence, Putfh, Layoutreturn, Close],
+            Self::CloseReturning(_, true) => &[Sequence, Putfh, Layoutcommit, Layoutreturn, Close],
             Self::Renew => &[Sequence],
             Self::DestroySession => &[Operation::DestroySession],
             Self::DestroyClientid => &[Operation::DestroyClientid],
@@ -123,7 +138,13 @@ pub(super) fn is_cached(call: &Call<SessionCall>) -> bool {
         Some(StateCall::Work(work)) => work.is_cached(),
         Some(kind) => matches!(
             kind,
-            StateCall::Open(_) | StateCall::Close(_) | StateCall::Return(_) | StateCall::Free(_)
+            StateCall::Open(_)
+                | StateCall::Close(_)
+                | StateCall::Return(_)
+                | StateCall::Free(_)
+                | StateCall::Layoutget(..)
+                | StateCall::ReturnLayout(..)
+                | StateCall::CloseReturning(..)
         ),
         None => matches!(
             call.procedure,

@@ -144,6 +144,8 @@ impl Core<Sessions> {
             proc,
             key,
             owner: None,
+            layout: None,
+            is_unclosed: false,
         });
         if !self.own_call(conn, op, kind(place)) {
             self.own.forget_closing(place);
@@ -154,7 +156,7 @@ impl Core<Sessions> {
     }
 
     /// The procs of a connection.
-    fn procs_of(&self, conn: u32) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn procs_of(&self, conn: u32) -> impl Iterator<Item = usize> + use<> {
         let procs = self.procs.iter().map(|proc| proc.conn).enumerate();
         let own: Vec<usize> = procs
             .filter(|(_, of)| *of == conn)
@@ -163,7 +165,7 @@ impl Core<Sessions> {
         own.into_iter()
     }
 
-    /// Returns the delegations that were recalled and that no call uses.
+    /// Returns the delegations and layouts that were recalled and that no call uses.
     pub(super) fn return_recalled(&mut self, conn: u32) {
         for proc in self.procs_of(conn) {
             while let Some(key) = self.own.opens[proc].recalled() {
@@ -172,7 +174,10 @@ impl Core<Sessions> {
                 }
             }
         }
-        let mut left = false;
+        if !self.return_due_layouts(conn) {
+            return;
+        }
+        let mut left = self.has_ended_layouts(conn);
         for proc in self.procs_of(conn) {
             let mut held = self.own.opens[proc].delegations();
             left |= held.any(|held| held.is_recalled);

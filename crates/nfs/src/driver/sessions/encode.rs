@@ -282,6 +282,28 @@ impl Core<Sessions> {
                     compound.op(&FreeStateidArgs { stateid });
                 }
             }
+            StateCall::Layoutget(key, access) => {
+                self.encode_layoutget((op.proc, key), access, compound);
+            }
+            StateCall::Getdeviceinfo(device) => {
+                self.encode_getdeviceinfo(call.conn, device, compound);
+            }
+            StateCall::ReturnLayout(place, commits) => {
+                if let Some(returned) = self.own.closing(place) {
+                    compound.op(&putfh(returned.handle.handle()));
+                    self.encode_return(&returned, commits, compound);
+                }
+            }
+            StateCall::CloseReturning(place, commits) => {
+                if let Some(closing) = self.own.closing(place) {
+                    compound.op(&putfh(closing.handle.handle()));
+                    self.encode_return(&closing, commits, compound);
+                    compound.op(&CloseArgs {
+                        seqid: 0,
+                        open_stateid: closing.stateid,
+                    });
+                }
+            }
             StateCall::DestroySession => {
                 let sessionid = client.to_be_destroyed().unwrap_or_default();
                 compound.op(&DestroySessionArgs { sessionid });

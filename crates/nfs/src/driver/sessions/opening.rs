@@ -115,7 +115,7 @@ impl Core<Sessions> {
     }
 
     /// The key of the file of a transfer.
-    fn key_of(&self, slot: u32) -> u32 {
+    pub(super) fn key_of(&self, slot: u32) -> u32 {
         let call = self.calls.get(slot);
         let logical = self.ops.get(call.op);
         if logical.resending
@@ -146,8 +146,15 @@ impl Core<Sessions> {
     }
 
     /// Whether the call can be sent as far as its file is concerned; if not, it waits for the
-    /// OPEN or CLOSE that is under way or is begun here.
+    /// OPEN, CLOSE or LAYOUTGET that is under way or is begun here, or goes to a data server.
     pub(super) fn prepare(&mut self, slot: u32) -> Prepared {
+        match self.prepare_open(slot) {
+            Prepared::Ready if self.own.uses_layouts() => self.prepare_layout(slot),
+            prepared => prepared,
+        }
+    }
+
+    fn prepare_open(&mut self, slot: u32) -> Prepared {
         let (key, access) = match self.need(slot) {
             Need::Nothing => return Prepared::Ready,
             Need::Open(key, access) => (key, access),
@@ -155,16 +162,19 @@ impl Core<Sessions> {
         };
         let is_to_be_open = access != 0;
         let call = self.calls.get(slot);
-        let (op, conn, xid) = (call.op, call.conn, call.xid);
+        let (op, conn) = (call.op, call.conn);
         let proc = self.ops.get(op).proc;
         let now = self.state.now;
         let file = self.own.opens[proc as usize].find(key);
         let lacks = |file: &OpenFile| access & !file.access != 0;
         let lacks_access = file.as_deref().is_some_and(lacks);
+        let is_asking = file.as_deref().is_some_and(|file| file.is_asking);
         let (state, is_sent) = file.map_or((None, false), |f| (Some(f.state), f.is_sent));
         let is_begun = match (state, is_to_be_open) {
+            (Some(OpenState::Open(_)), true) if lacks_access && is_asking => true,
             (Some(OpenState::Open(_)), true) if lacks_access => self.open(op, conn, key, access),
             (Some(OpenState::Open(_)), true) | (None, false) => return Prepared::Ready,
+            (Some(OpenState::Open(_)), false) if is_asking => true,
             (Some(OpenState::Opening | OpenState::Confirming(_) | OpenState::Closing), _) => {
                 // The wait for another operation's call is service time, too.
                 if is_sent {
@@ -178,9 +188,15 @@ impl Core<Sessions> {
             }
             (Some(OpenState::Open(_)), false) => self.close(Some(op), conn, proc, key),
         };
-        if !is_begun {
-            return Prepared::Blocked;
+        match is_begun {
+            true => self.wait_for(slot, proc, key),
+            false => Prepared::Blocked,
         }
+    }
+
+    /// Has a call wait until the file is looked at again.
+    pub(super) fn wait_for(&mut self, slot: u32, proc: u32, key: u32) -> Prepared {
+        let xid = self.calls.get(slot).xid;
         self.stop_using(slot);
         let call = self.calls.get(slot);
         if !call.on_wire && !call.own.is_repeated {
@@ -221,7 +237,11 @@ impl Core<Sessions> {
         let OpenState::Open(stateid) = file.state else {
             return false;
         };
+        if file.is_asking {
+            return false;
+        }
         let (owner, is_delegated) = (file.owner, file.delegation.is_some());
+        let layout = file.layout;
         if is_delegated && !self.return_delegation(op, conn, proc, key) {
             return false;
         }
@@ -231,15 +251,24 @@ impl Core<Sessions> {
             proc,
             key,
             owner,
+            layout,
+            is_unclosed: false,
         };
         let place = self.own.keep_closing(closing);
-        if !self.own_call(conn, op, StateCall::Close(place)) {
+        let granted = layout.and_then(|place| self.own.layouts.get(place));
+        let granted = granted.filter(|granted| granted.stateid.is_some());
+        let kind = match granted.map(|granted| granted.last_write.is_some()) {
+            Some(commits) => StateCall::CloseReturning(place, commits),
+            None => StateCall::Close(place),
+        };
+        if !self.own_call(conn, op, kind) {
             self.own.forget_closing(place);
             return false;
         }
         if let Some(file) = self.own.opens[proc as usize].find(key) {
             file.state = OpenState::Closing;
             file.is_sent = false;
+            file.layout = None;
         }
         self.own.client(conn).closing += 1;
         true
@@ -288,6 +317,9 @@ impl Core<Sessions> {
         let Some(closing) = self.own.forget_closing(place) else {
             return;
         };
+        if let Some(place) = closing.layout {
+            self.own.layouts.let_go(place);
+        }
         let (proc, key) = (closing.proc, closing.key);
         let opens = &mut self.own.opens[proc as usize];
         if opens
@@ -332,10 +364,12 @@ impl Core<Sessions> {
     pub(super) fn state_call_sent(&mut self, slot: u32) {
         let call = self.calls.get(slot);
         let place = match call.own.kind {
-            Some(StateCall::Open(key) | StateCall::Confirm(key)) => {
+            Some(StateCall::Open(key) | StateCall::Confirm(key) | StateCall::Layoutget(key, _)) => {
                 Some((self.ops.get(call.op).proc, key))
             }
-            Some(StateCall::Close(place)) => self.own.closing(place).map(|c| (c.proc, c.key)),
+            Some(StateCall::Close(place) | StateCall::CloseReturning(place, _)) => {
+                self.own.closing(place).map(|c| (c.proc, c.key))
+            }
             _ => None,
         };
         let Some((proc, key)) = place else {
@@ -437,7 +471,14 @@ impl Core<Sessions> {
             }
         }
         // What waits for an OPEN uses nothing.
-        self.calls.get_mut(slot).own.stateid = Stateid4::ANONYMOUS;
+        let own = &mut self.calls.get_mut(slot).own;
+        own.stateid = Stateid4::ANONYMOUS;
+        if let Some((layout, _)) = own.layout.take()
+            && self.own.layouts.release(layout)
+        {
+            let conn = self.procs[self.ops.get(op).proc as usize].conn;
+            self.own.client(conn).has_recalls = true;
+        }
     }
 
     /// The stateid of an object's open, if it is open.
@@ -470,6 +511,10 @@ impl Core<Sessions> {
                 let lost = OpenState::Open(stateid);
                 let opens = &mut self.own.opens[proc as usize];
                 if opens.find(key).is_some_and(|f| f.state == lost) {
+                    let layout = self.own.opens[proc as usize].find(key);
+                    if let Some(place) = layout.and_then(|file| file.layout.take()) {
+                        self.lose_layout(place);
+                    }
                     self.return_delegation(None, conn, proc, key);
                     self.own.opens[proc as usize].remove(key);
                     self.counters.add(Tally::LostOpens);
@@ -493,11 +538,13 @@ impl Core<Sessions> {
 
     /// The client is another one: nothing of this connection's procs is open any more.
     pub(super) fn lose_opens(&mut self, conn: u32) {
-        for (proc, opens) in self.procs.iter().zip(&mut self.own.opens) {
-            if proc.conn == conn {
-                self.counters.add_many(Tally::LostOpens, opens.lose_all());
-            }
+        for proc in self.procs_of(conn) {
+            self.lose_layouts(proc);
+            let lost = self.own.opens[proc].lose_all();
+            self.counters.add_many(Tally::LostOpens, lost);
         }
+        // Device IDs belong to the client ID (RFC 8881 section 12.2.10).
+        self.own.client(conn).forget_devices();
     }
 
     /// All calls of an operation that fills a file have ended: the file is closed.

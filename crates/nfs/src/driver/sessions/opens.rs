@@ -74,7 +74,11 @@ pub(super) struct OpenFile {
     pub(super) earlier: Option<Stateid4>,
     /// The delegation, if there is one.
     pub(super) delegation: Option<Delegation>,
-    /// The OPEN or CLOSE under way was sent.
+    /// Its place in the table of layouts, once one was needed.
+    pub(super) layout: Option<u32>,
+    /// LAYOUTGET or LAYOUTRETURN is under way: it is not closed.
+    pub(super) is_asking: bool,
+    /// The OPEN, CLOSE or LAYOUTGET under way was sent.
     pub(super) is_sent: bool,
     /// Calls under way that use it.
     pub(super) users: u32,
@@ -172,6 +176,8 @@ impl ProcOpens {
             access: share::BOTH,
             earlier: None,
             delegation: None,
+            layout: None,
+            is_asking: false,
             is_sent: false,
             users: 0,
             last_use: number,
@@ -234,7 +240,8 @@ impl ProcOpens {
         let files = self.keys.iter().zip(&self.files);
         let staying = files.filter(|(_, file)| file.state != OpenState::Closing);
         let count = staying.clone().count();
-        let mut idle = staying.filter(|(_, file)| is_open(file) && file.users == 0);
+        let is_idle = |file: &OpenFile| is_open(file) && file.users == 0 && !file.is_asking;
+        let mut idle = staying.filter(|(_, file)| is_idle(file));
         let first = idle.next()?;
         let oldest = idle.fold(first, |a, b| match b.1.last_use < a.1.last_use {
             true => b,
@@ -243,10 +250,30 @@ impl ProcOpens {
         (count >= OPENS_MAX).then_some(*oldest.0)
     }
 
-    /// Whether OPEN or CLOSE of this file is under way.
+    /// Whether OPEN or CLOSE of this file is under way, or a layout of it is asked for or returned.
     pub(super) fn is_moving(&mut self, key: u32) -> bool {
         let file = self.find(key);
-        file.is_some_and(|file| !matches!(file.state, OpenState::Open(_)))
+        file.is_some_and(|file| file.is_asking || !matches!(file.state, OpenState::Open(_)))
+    }
+
+    /// The keys of files with an entry in the table of layouts, and their entries, except for those of which
+    /// a layout is asked for or returned.
+    pub(super) fn layouts(&self) -> impl Iterator<Item = (u32, u32)> {
+        let files = self.keys.iter().zip(&self.files);
+        let settled = files.filter(|(_, file)| !file.is_asking);
+        settled.filter_map(|(key, file)| Some((*key, file.layout?)))
+    }
+
+    /// The keys of files of which a layout is asked for or returned.
+    pub(super) fn asking(&self) -> impl Iterator<Item = u32> {
+        let files = self.keys.iter().zip(&self.files);
+        files.filter_map(|(key, file)| file.is_asking.then_some(*key))
+    }
+
+    /// Takes all entries in the table of layouts.
+    pub(super) fn take_layouts(&mut self) -> Vec<u32> {
+        let files = self.files.iter_mut();
+        files.filter_map(|file| file.layout.take()).collect()
     }
 
     /// A file of an object from this one on that is open and not in use.
@@ -256,6 +283,7 @@ impl ProcOpens {
             object_of(**key).is_some_and(|object| object >= from)
                 && matches!(file.state, OpenState::Open(_))
                 && file.users == 0
+                && !file.is_asking
         });
         found.map(|(key, _)| *key)
     }

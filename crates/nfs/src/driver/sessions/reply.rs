@@ -280,6 +280,14 @@ impl Core<Sessions> {
             }
             Some(StateCall::Close(place)) => self.closed(conn, place),
             Some(StateCall::Return(place) | StateCall::Free(place)) => self.returned(conn, place),
+            Some(StateCall::Layoutget(key, access)) => self.layout_asked(op, key, access),
+            Some(StateCall::Getdeviceinfo(device)) => self.device_asked(conn, device),
+            Some(StateCall::ReturnLayout(place, _)) => self.layout_returned(conn, place),
+            Some(StateCall::CloseReturning(place, _)) => {
+                if !self.close_alone(conn, op, place, outcome) {
+                    self.closed(conn, place);
+                }
+            }
             Some(StateCall::Renew) => self.own.client(conn).renewed(),
             Some(StateCall::DestroySession) => self.session_ended(conn),
             Some(StateCall::DestroyClientid) => self.client_ended(conn, outcome),

@@ -48,6 +48,7 @@ impl Core<Sessions> {
 
     /// The session of an earlier connection goes on with this one.
     fn bind(&mut self, conn: u32) {
+        let uses_layouts = self.own.uses_layouts();
         let client = &mut self.own.clients[conn as usize];
         let Some(established) = &client.session else {
             return;
@@ -59,7 +60,8 @@ impl Core<Sessions> {
         compound.op(&BindConnToSessionArgs {
             sessid: established.session.sessionid(),
             dir: match self.own.delegations {
-                DelegationUse::Refuse => channel_dir::FORE,
+                DelegationUse::Refuse if !uses_layouts => channel_dir::FORE,
+                DelegationUse::Refuse => channel_dir::BOTH,
                 DelegationUse::Keep => channel_dir::BOTH,
             },
             use_conn_in_rdma_mode: false,

@@ -2,13 +2,15 @@
 
 use super::client::Client;
 use super::compounds::StateCall;
+use super::data_servers::DataServers;
+use super::layouts::{Access, Layouts};
 use super::names::ProcNames;
 use super::opens::ProcOpens;
 use super::owners::{Owner, ProcOwners};
 use super::work_calls::WorkState;
 use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
-use filermark_model::plan::DelegationUse;
+use filermark_model::plan::{DelegationUse, LayoutUse};
 use filermark_onc::nfs4::{Fh4, Stateid4};
 use std::time::Duration;
 
@@ -31,6 +33,10 @@ pub(crate) struct SessionCall {
     pub(super) second: Option<(u32, Stateid4)>,
     /// READ: by READ_PLUS.
     pub(super) is_plus: bool,
+    /// The layout with which it is sent to a data server: its place in the table, and for which access.
+    pub(super) layout: Option<(u32, Access)>,
+    /// It is in the queue of a data server.
+    pub(super) at_data_server: bool,
     /// The server may have executed it in an earlier session; in version 4.0 on an earlier connection.
     pub(super) is_repeated: bool,
     /// How often its file was opened again because the server had lost the state.
@@ -54,6 +60,10 @@ pub(super) struct Closing {
     pub(super) key: u32,
     /// Version 4.0: its owner.
     pub(super) owner: Option<Owner>,
+    /// Its entry in the table of layouts.
+    pub(super) layout: Option<u32>,
+    /// The server has not returned its layouts, and so not closed it.
+    pub(super) is_unclosed: bool,
 }
 
 /// The state of all connections and procs of a shard.
@@ -86,6 +96,12 @@ pub(crate) struct Sessions {
     pub(super) works: Vec<WorkState>,
     /// What is done with delegations.
     pub(super) delegations: DelegationUse,
+    /// What is done with layouts.
+    layout_use: LayoutUse,
+    /// The layouts of open files.
+    pub(super) layouts: Layouts,
+    /// The data servers of layouts.
+    pub(super) data_servers: DataServers,
 }
 
 impl Sessions {
@@ -97,6 +113,7 @@ impl Sessions {
         request: SessionRequest,
         busy_max: Nanos,
         delegations: DelegationUse,
+        (layout_use, data_servers): (LayoutUse, DataServers),
     ) -> Self {
         Self {
             clients,
@@ -113,6 +130,9 @@ impl Sessions {
             uses: 0,
             works: Vec::new(),
             delegations,
+            layout_use,
+            layouts: Layouts::default(),
+            data_servers,
         }
     }
 
@@ -120,6 +140,12 @@ impl Sessions {
     #[inline]
     pub(super) const fn has_sessions(&self) -> bool {
         self.request.minor.has_sessions()
+    }
+
+    /// Whether layouts are used.
+    #[inline]
+    pub(super) const fn uses_layouts(&self) -> bool {
+        !self.layout_use.is_refuse()
     }
 
     pub(super) fn client(&mut self, conn: u32) -> &mut Client {
@@ -151,6 +177,13 @@ impl Sessions {
     pub(super) fn closing_owner(&mut self, place: u32) -> Option<&mut Option<Owner>> {
         let closing = self.closing.get_mut(place as usize)?.as_mut()?;
         Some(&mut closing.owner)
+    }
+
+    /// Sets whether a file that was to be closed is open on the server still; returns whether it was.
+    pub(super) fn set_unclosed(&mut self, place: u32, is_unclosed: bool) -> bool {
+        let closing = self.closing.get_mut(place as usize);
+        let closing = closing.and_then(Option::as_mut);
+        closing.is_some_and(|of| std::mem::replace(&mut of.is_unclosed, is_unclosed))
     }
 
     pub(super) fn closing(&self, place: u32) -> Option<Closing> {

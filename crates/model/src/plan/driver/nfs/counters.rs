@@ -148,6 +148,60 @@ counters! {
             "NFSv4.1: delegations that the server did not know any more when they were used or returned.",
         )
         .warns("delegations were revoked or forgotten by the server");
+        LayoutsRead = c(
+            "layouts_read",
+            "NFSv4.1, LAYOUTS=use: layouts granted for reading.",
+        );
+        LayoutsWrite = c(
+            "layouts_write",
+            "NFSv4.1, LAYOUTS=use: layouts granted for reading and writing.",
+        );
+        LayoutsRecalled = c(
+            "layouts_recalled",
+            "NFSv4.1: files whose layouts the server has recalled.",
+        )
+        .notes("files had their layouts recalled by the server; these were returned");
+        LayoutsReturned = c(
+            "layouts_returned",
+            "NFSv4.1: files whose layouts were returned (one LAYOUTRETURN each), also those at the end of the run.",
+        );
+        LayoutsLost = c(
+            "layouts_lost",
+            "NFSv4.1: files whose layouts the server did not know any more when they were returned.",
+        )
+        .warns("files had layouts that were revoked or forgotten by the server");
+        DataServerReads = c(
+            "data_server_reads",
+            "LAYOUTS=use: of the READs, those sent to data servers (NFSv3). There is also a count for each data server.",
+        );
+        DataServerWrites = c(
+            "data_server_writes",
+            "LAYOUTS=use: of the WRITEs, those sent to data servers.",
+        );
+        DataServerCommits = c(
+            "data_server_commits",
+            "LAYOUTS=use: of the COMMITs, those sent to data servers.",
+        );
+        LayoutsRefused = c(
+            "layouts_refused",
+            "LAYOUTS=use: LAYOUTGETs that the server refused, and files on servers without layouts of flexible files; their transfers go to the metadata server.",
+        )
+        .warns("open files got no layout: their transfers went to the metadata server");
+        LayoutsUnusable = c(
+            "layouts_unusable",
+            "LAYOUTS=use: layouts that this client cannot use (stripes, several copies to be written, no NFSv3, tight coupling, no address); their transfers go to the metadata server.",
+        )
+        .warns("open files had a layout that this client cannot use (stripes, several copies to be written, data servers without NFSv3 or tightly coupled): their transfers went to the metadata server");
+        DataServersGone = c(
+            "data_servers_gone",
+            "LAYOUTS=use: calls that went to the metadata server because their data server could not be reached or did not answer.",
+        )
+        .warns("calls went to the metadata server because their data server could not be reached or did not answer");
+        DataServerErrors = c(
+            "data_server_errors",
+            "LAYOUTS=use: calls that a data server refused; the error was reported with LAYOUTRETURN, and the calls went to the metadata server.",
+        )
+        .warns("calls were refused by data servers, and went to the metadata server");
         NewContexts = c(
             "new_contexts",
             "Kerberos: contexts that were established again, because the server had lost them or their ticket had expired.",

@@ -1,0 +1,611 @@
+//! The calls about layouts: LAYOUTGET, GETDEVICEINFO, LAYOUTCOMMIT and LAYOUTRETURN (RFC 8881 sections 18.40 to
+//! 18.44), and CB_LAYOUTRECALL (section 20.3).
+
+use super::compounds::StateCall;
+use super::devices::{
+    DEVICES_MAX, Device, DeviceState, UsableLayout, usable_device, usable_layout,
+};
+use super::encode::putfh;
+use super::layouts::{Access, FileLayout, Part, PartState, Standing, TransferError};
+use super::opens::OpenState;
+use super::results::{Early, Results};
+use super::state::{Closing, Sessions};
+use crate::driver::core::Core;
+use crate::driver::counters::Tally;
+use crate::driver::reply::CallOutcome;
+use filermark_engine::driver::Status;
+use filermark_onc::nfs4::callback::{CbLayoutrecallArgs, Layoutrecall4};
+use filermark_onc::nfs4::flexfiles::{FfIoerr4, FfLayoutreturn4};
+use filermark_onc::nfs4::*;
+use filermark_onc::xdr::{self, Array, DecodeError};
+
+/// Most bytes of a layout, and of the answer to GETDEVICEINFO.
+const ANSWER_BYTES: u32 = 4096;
+/// The least that a layout is to cover, in bytes: a page, as other clients ask for.
+const LEAST_BYTES: u64 = 4096;
+/// `ff_layoutreturn4` without errors and statistics (RFC 8435 section 9.3).
+const NOTHING_TO_REPORT: [u8; 8] = [0; 8];
+
+impl Core<Sessions> {
+    /// Begins LAYOUTGET for an open file; `false`: there is no capacity for a call.
+    pub(super) fn ask_layout(&mut self, op: u32, conn: u32, key: u32, access: Access) -> bool {
+        let proc = self.ops.get(op).proc;
+        if !self.own_call(conn, Some(op), StateCall::Layoutget(key, access)) {
+            return false;
+        }
+        if let Some(file) = self.own.opens[proc as usize].find(key) {
+            file.is_asking = true;
+            file.is_sent = false;
+        }
+        if let Some(part) = self.part_of(proc, key, access) {
+            part.state = PartState::Asked;
+        }
+        true
+    }
+
+    fn layout_of(&mut self, proc: u32, key: u32) -> Option<&mut FileLayout> {
+        let file = self.own.opens[proc as usize].find(key)?;
+        let layout = file.layout?;
+        self.own.layouts.get_mut(layout)
+    }
+
+    fn part_of(&mut self, proc: u32, key: u32, access: Access) -> Option<&mut Part> {
+        let layout = self.layout_of(proc, key)?;
+        Some(layout.part_mut(access))
+    }
+
+    pub(super) fn encode_layoutget(
+        &self,
+        (proc, key): (u32, u32),
+        access: Access,
+        compound: &mut CompoundWriter<'_, Operation>,
+    ) {
+        let file = self.own.opens[proc as usize].get(key);
+        let layout = file.and_then(|file| self.own.layouts.get(file.layout?));
+        let open = match file.map(|file| file.state) {
+            Some(OpenState::Open(stateid)) => Stateid4 {
+                seqid: 0,
+                ..stateid
+            },
+            _ => Stateid4::ANONYMOUS,
+        };
+        let handle = self.handle_of(proc, key);
+        compound.op(&putfh(handle.handle())).op(&LayoutgetArgs {
+            signal_layout_avail: false,
+            layout_type: layout_type::FLEX_FILES,
+            iomode: access.iomode(),
+            offset: 0,
+            length: u64::MAX,
+            minlength: LEAST_BYTES,
+            stateid: layout.and_then(|layout| layout.stateid).unwrap_or(open),
+            maxcount: ANSWER_BYTES,
+        });
+    }
+
+    pub(super) fn encode_getdeviceinfo(
+        &self,
+        conn: u32,
+        device: u32,
+        compound: &mut CompoundWriter<'_, Operation>,
+    ) {
+        let devices = &self.own.clients[conn as usize].devices;
+        let id = devices.get(device as usize).map(|device| device.id);
+        compound.op(&GetdeviceinfoArgs {
+            device_id: id.unwrap_or_default(),
+            layout_type: layout_type::FLEX_FILES,
+            maxcount: ANSWER_BYTES,
+            notify_types: Bitmap4::EMPTY,
+        });
+    }
+
+    /// LAYOUTCOMMIT, if it is needed, and LAYOUTRETURN of all layouts of a file, behind its PUTFH.
+    pub(super) fn encode_return(
+        &self,
+        returned: &Closing,
+        commits: bool,
+        compound: &mut CompoundWriter<'_, Operation>,
+    ) {
+        let known = returned
+            .layout
+            .and_then(|place| self.own.layouts.get(place));
+        let Some((layout, stateid)) = known.and_then(|known| Some((known, known.stateid?))) else {
+            return;
+        };
+        if commits {
+            compound.op(&LayoutcommitArgs {
+                offset: 0,
+                length: u64::MAX,
+                reclaim: false,
+                stateid,
+                last_write_offset: layout.last_write,
+                time_modify: None,
+                layoutupdate: LayoutContent4 {
+                    layout_type: layout_type::FLEX_FILES,
+                    body: &[],
+                },
+            });
+        }
+        let mut report = Vec::new();
+        let body = match &layout.error {
+            None => &NOTHING_TO_REPORT[..],
+            Some(error) => {
+                append_report(error, stateid, &mut report);
+                &report
+            }
+        };
+        compound.op(&LayoutreturnArgs {
+            reclaim: false,
+            layout_type: layout_type::FLEX_FILES,
+            iomode: Layoutiomode4::Any,
+            layoutreturn: Layoutreturn4::File(LayoutreturnFile4 {
+                offset: 0,
+                length: u64::MAX,
+                stateid,
+                body,
+            }),
+        });
+    }
+
+    /// The results of LAYOUTGET. What the server refuses stays as it was asked for until the call ends.
+    pub(super) fn layoutget_results(
+        &mut self,
+        slot: u32,
+        (key, access): (u32, Access),
+        compound: &mut Results<'_>,
+    ) -> Result<CallOutcome, Early> {
+        let granted = match compound.read::<PutfhArgs<'_>>()? {
+            Ok(()) => (compound.read::<LayoutgetArgs>()?).map_err(|failed| failed.status()),
+            Err(status) => Err(status),
+        };
+        match granted {
+            Ok(granted) => self.layout_granted(slot, (key, access), &granted),
+            Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => return Err(status.into()),
+            Err(status) => tracing::debug!(%status, "LAYOUTGET was refused"),
+        }
+        Ok(CallOutcome::Ok)
+    }
+
+    fn layout_granted(
+        &mut self,
+        slot: u32,
+        (key, access): (u32, Access),
+        granted: &LayoutgetOk<'_>,
+    ) {
+        let call = self.calls.get(slot);
+        let (op, conn) = (call.op, call.conn);
+        let proc = self.ops.get(op).proc;
+        self.counters.add(match access {
+            Access::Read => Tally::LayoutsRead,
+            Access::Write => Tally::LayoutsWrite,
+        });
+        let version = |id: &Deviceid4| self.own.clients[conn as usize].version_of(id);
+        let usable = usable_layout(granted, access, version);
+        let credential = usable.and_then(|usable| self.own.data_servers.credential(usable.user));
+        let part = match (usable, credential) {
+            (Some(usable), Some(credential)) => self.place_layout(op, conn, &usable, credential),
+            _ => None,
+        };
+        if part.is_none_or(|part| part.state == PartState::Refused) {
+            self.counters.add(Tally::LayoutsUnusable);
+        }
+        let Some(layout) = self.layout_of(proc, key) else {
+            return;
+        };
+        layout.stateid = Some(granted.stateid);
+        match part {
+            Some(part) => *layout.part_mut(access) = part,
+            None => layout.part_mut(access).state = PartState::Refused,
+        }
+    }
+
+    /// Where the calls go that have this layout; begins GETDEVICEINFO if that is not known.
+    fn place_layout(
+        &mut self,
+        op: u32,
+        conn: u32,
+        usable: &UsableLayout,
+        credential: u32,
+    ) -> Option<Part> {
+        let device = self.own.client(conn).device(usable.device)?;
+        let known = self.own.client(conn).devices.get(device as usize)?.state;
+        let state = match known {
+            DeviceState::Known { server, .. } => PartState::Held(server),
+            DeviceState::Unusable => PartState::Refused,
+            DeviceState::Asked => PartState::AwaitsDevice,
+            DeviceState::Unknown => {
+                if !self.own_call(conn, Some(op), StateCall::Getdeviceinfo(device)) {
+                    return None;
+                }
+                self.own.client(conn).set_device(device, DeviceState::Asked);
+                PartState::AwaitsDevice
+            }
+        };
+        Some(Part {
+            state,
+            device: usable.device,
+            handle: usable.handle,
+            credential,
+            flags: usable.flags,
+            is_ambiguous: usable.handles > 1,
+        })
+    }
+
+    /// LAYOUTGET has ended, whatever its outcome: what waits for it goes on, unless the data server is not
+    /// known yet.
+    pub(super) fn layout_asked(&mut self, op: u32, key: u32, access: Access) {
+        let proc = self.ops.get(op).proc;
+        let state = self.part_of(proc, key, access).map(|part| part.state);
+        match state {
+            Some(PartState::AwaitsDevice) => return,
+            Some(PartState::Asked) => {
+                self.counters.add(Tally::LayoutsRefused);
+                if let Some(part) = self.part_of(proc, key, access) {
+                    part.state = PartState::Refused;
+                }
+            }
+            _ => {}
+        }
+        self.end_asking(proc, key);
+    }
+
+    fn end_asking(&mut self, proc: u32, key: u32) {
+        if let Some(file) = self.own.opens[proc as usize].find(key) {
+            file.is_asking = false;
+        }
+        self.wake(proc, key);
+    }
+
+    pub(super) fn getdeviceinfo_results(
+        &mut self,
+        slot: u32,
+        device: u32,
+        compound: &mut Results<'_>,
+    ) -> Result<CallOutcome, Early> {
+        let call = self.calls.get(slot);
+        let (conn, proc) = (call.conn, self.ops.get(call.op).proc);
+        let answer = compound.read::<GetdeviceinfoArgs>()?;
+        let usable = match answer.map_err(|failed| failed.status()) {
+            Ok(answer) => usable_device(&answer),
+            Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => return Err(status.into()),
+            Err(status) => {
+                tracing::debug!(%status, "GETDEVICEINFO was refused");
+                None
+            }
+        };
+        let calls = &mut self.calls;
+        let known = usable.and_then(|usable| {
+            let servers = &mut self.own.data_servers;
+            let server = servers.server_at(usable.address, || calls.add_connection())?;
+            Some((server, usable))
+        });
+        let state = known.map_or(DeviceState::Unusable, |(server, usable)| {
+            DeviceState::Known {
+                server,
+                version: usable.version,
+            }
+        });
+        self.own.client(conn).set_device(device, state);
+        if let Some((_, usable)) = known {
+            // Later transfers have sizes that both servers take.
+            let number = self.procs[proc as usize].file_system;
+            let file_system = &mut self.file_systems[number as usize];
+            let least = |a: u32, b: u32| if b == 0 { a } else { a.min(b) };
+            file_system.rsize = least(file_system.rsize, usable.rsize);
+            file_system.wsize = least(file_system.wsize, usable.wsize);
+        }
+        Ok(CallOutcome::Ok)
+    }
+
+    /// GETDEVICEINFO has ended, whatever its outcome: the layouts that wait for it can be used, or not.
+    pub(super) fn device_asked(&mut self, conn: u32, device: u32) {
+        let client = self.own.client(conn);
+        let Some(Device { id, state }) = client.devices.get(device as usize).copied() else {
+            return;
+        };
+        if state == DeviceState::Asked {
+            // Without an answer it is asked for again with the next layout.
+            client.set_device(device, DeviceState::Unknown);
+        }
+        for proc in self.procs_of(conn) {
+            let waiting: Vec<u32> = self.own.opens[proc].asking().collect();
+            for key in waiting {
+                self.place_waiting(proc as u32, key, &id, state);
+            }
+        }
+    }
+
+    fn place_waiting(&mut self, proc: u32, key: u32, id: &Deviceid4, state: DeviceState) {
+        let Some(layout) = self.layout_of(proc, key) else {
+            return;
+        };
+        let mut refused = 0;
+        let mut is_settled = false;
+        for access in Access::ALL {
+            let part = layout.part_mut(access);
+            if part.state != PartState::AwaitsDevice || part.device != *id {
+                continue;
+            }
+            is_settled = true;
+            part.state = match state {
+                // Which handle is that of its version is known now.
+                DeviceState::Known { .. } if part.is_ambiguous => PartState::Unasked,
+                DeviceState::Known { server, .. } => PartState::Held(server),
+                DeviceState::Unknown | DeviceState::Asked | DeviceState::Unusable => {
+                    refused += 1;
+                    PartState::Refused
+                }
+            };
+        }
+        self.counters.add_many(Tally::LayoutsUnusable, refused);
+        if is_settled {
+            self.end_asking(proc, key);
+        }
+    }
+
+    /// Begins the LAYOUTRETURN of layouts that were recalled, or whose data server has failed, and that no
+    /// call uses; `false`: there is no capacity for a call.
+    pub(super) fn return_due_layouts(&mut self, conn: u32) -> bool {
+        for proc in self.procs_of(conn) {
+            loop {
+                let due = self.own.opens[proc].layouts().find(|(_, layout)| {
+                    let layout = self.own.layouts.get(*layout);
+                    layout.is_some_and(FileLayout::is_due)
+                });
+                let Some((key, layout)) = due else { break };
+                if !self.return_layout(conn, proc as u32, key, layout) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn return_layout(&mut self, conn: u32, proc: u32, key: u32, layout: u32) -> bool {
+        let handle = self.handle_of(proc, key);
+        let known = self.own.layouts.get(layout);
+        let Some(stateid) = known.and_then(|known| known.stateid) else {
+            return false;
+        };
+        let commits = known.is_some_and(|known| known.last_write.is_some());
+        let place = self.own.keep_closing(Closing {
+            stateid,
+            handle,
+            proc,
+            key,
+            owner: None,
+            layout: Some(layout),
+            is_unclosed: false,
+        });
+        if !self.own_call(conn, None, StateCall::ReturnLayout(place, commits)) {
+            self.own.forget_closing(place);
+            return false;
+        }
+        self.own.layouts.hold(layout);
+        if let Some(file) = self.own.opens[proc as usize].find(key) {
+            file.is_asking = true;
+        }
+        self.own.client(conn).closing += 1;
+        true
+    }
+
+    /// Whether layouts of the connection's files are to be returned later.
+    pub(super) fn has_ended_layouts(&self, conn: u32) -> bool {
+        let is_ended = |layout: u32| {
+            let layout = self.own.layouts.get(layout);
+            layout.is_some_and(|layout| layout.standing != Standing::Good)
+        };
+        let mut procs = self.procs_of(conn);
+        procs.any(|proc| {
+            self.own.opens[proc]
+                .layouts()
+                .any(|(_, layout)| is_ended(layout))
+        })
+    }
+
+    /// The results of LAYOUTCOMMIT and LAYOUTRETURN; `Err`: why the layouts were not returned.
+    pub(super) fn return_results(
+        &mut self,
+        commits: bool,
+        compound: &mut Results<'_>,
+    ) -> Result<Result<(), Nfsstat4>, DecodeError> {
+        if commits && let Err(status) = compound.read::<LayoutcommitArgs<'_>>()? {
+            return Ok(Err(status));
+        }
+        if let Err(status) = compound.read::<LayoutreturnArgs<'_>>()? {
+            return Ok(Err(status));
+        }
+        self.counters.add(Tally::LayoutsReturned);
+        Ok(Ok(()))
+    }
+
+    /// The results of a CLOSE behind the LAYOUTRETURN of the file's layouts: if the server does not know
+    /// those, the CLOSE alone follows.
+    pub(super) fn close_returning_results(
+        &mut self,
+        (place, commits): (u32, bool),
+        compound: &mut Results<'_>,
+    ) -> Result<bool, Early> {
+        let returned = match compound.read::<PutfhArgs<'_>>()? {
+            Ok(()) => self.return_results(commits, compound)?,
+            Err(status) => Err(status),
+        };
+        match returned {
+            Ok(()) => Ok(true),
+            Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => Err(status.into()),
+            Err(status) => {
+                tracing::debug!(%status, "LAYOUTRETURN was refused");
+                self.counters.add(Tally::LayoutsLost);
+                self.own.set_unclosed(place, true);
+                Ok(false)
+            }
+        }
+    }
+
+    /// A CLOSE with LAYOUTRETURN has ended: begins the CLOSE alone, if that was not executed.
+    pub(super) fn close_alone(
+        &mut self,
+        conn: u32,
+        op: u32,
+        place: u32,
+        outcome: CallOutcome,
+    ) -> bool {
+        let is_unanswered = matches!(
+            outcome,
+            CallOutcome::Ends(Status::TimedOut | Status::Disconnected)
+        );
+        let is_unclosed = self.own.set_unclosed(place, false);
+        is_unclosed && !is_unanswered && self.own_call(conn, Some(op), StateCall::Close(place))
+    }
+
+    pub(super) fn return_layout_results(
+        &mut self,
+        commits: bool,
+        compound: &mut Results<'_>,
+    ) -> Result<CallOutcome, Early> {
+        let returned = match compound.read::<PutfhArgs<'_>>()? {
+            Ok(()) => self.return_results(commits, compound)?,
+            Err(status) => Err(status),
+        };
+        match returned {
+            Ok(()) => {}
+            Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => return Err(status.into()),
+            Err(_) => self.counters.add(Tally::LayoutsLost),
+        }
+        Ok(CallOutcome::Ok)
+    }
+
+    /// LAYOUTRETURN has ended, whatever its outcome.
+    pub(super) fn layout_returned(&mut self, conn: u32, place: u32) {
+        let client = self.own.client(conn);
+        client.closing = client.closing.saturating_sub(1);
+        let Some(returned) = self.own.forget_closing(place) else {
+            return;
+        };
+        if let Some(place) = returned.layout {
+            if let Some(layout) = self.own.layouts.get_mut(place)
+                && layout.standing != Standing::Gone
+            {
+                layout.reset();
+            }
+            self.own.layouts.let_go(place);
+        }
+        self.end_asking(returned.proc, returned.key);
+    }
+
+    /// CB_LAYOUTRECALL: layouts are returned when no call uses them. The layouts of a file are returned
+    /// together, whatever access was recalled.
+    pub(super) fn recall_layouts(&mut self, conn: u32, args: &CbLayoutrecallArgs<'_>) -> Nfsstat4 {
+        if args.layout_type != layout_type::FLEX_FILES {
+            return Nfsstat4::NomatchingLayout;
+        }
+        let mut found = false;
+        let mut is_asking = false;
+        for proc in self.procs_of(conn) {
+            let opens = &self.own.opens[proc];
+            is_asking |= opens.asking().next().is_some();
+            let layouts: Vec<(u32, u32)> = opens.layouts().collect();
+            for (key, place) in layouts {
+                let is_meant = match &args.recall {
+                    Layoutrecall4::File(of) => {
+                        self.handle_of(proc as u32, key).as_bytes() == of.fh.as_bytes()
+                    }
+                    Layoutrecall4::Fsid(_) | Layoutrecall4::All => true,
+                };
+                let layout = self.own.layouts.get_mut(place);
+                let Some(layout) = layout.filter(|of| is_meant && of.stateid.is_some()) else {
+                    continue;
+                };
+                found = true;
+                if layout.standing == Standing::Good {
+                    layout.standing = Standing::Recalled;
+                    self.counters.add(Tally::LayoutsRecalled);
+                }
+            }
+        }
+        self.own.client(conn).has_recalls |= found;
+        match (found, is_asking) {
+            (true, _) => Nfsstat4::Ok,
+            // The reply to the LAYOUTGET may not have come (RFC 8881 section 12.5.5.2).
+            (false, true) => Nfsstat4::Delay,
+            (false, false) => Nfsstat4::NomatchingLayout,
+        }
+    }
+
+    /// The server has lost the client: no file of this proc has a layout any more.
+    pub(super) fn lose_layouts(&mut self, proc: usize) {
+        for place in self.own.opens[proc].take_layouts() {
+            self.lose_layout(place);
+        }
+    }
+
+    pub(super) fn lose_layout(&mut self, place: u32) {
+        let was_granted = self.own.layouts.lose(place);
+        self.counters
+            .add_many(Tally::LayoutsLost, u64::from(was_granted));
+    }
+}
+
+/// `ff_layoutreturn4` with an error (RFC 8435 section 9.3).
+fn append_report(error: &TransferError, stateid: Stateid4, out: &mut Vec<u8>) {
+    let errors = [DeviceError4 {
+        device_id: error.device,
+        status: error.status,
+        opnum: error.operation.to_u32(),
+    }];
+    let reports = [FfIoerr4 {
+        offset: error.offset,
+        length: error.length,
+        stateid,
+        errors: Array::new(&errors).unwrap_or_default(),
+    }];
+    let report = FfLayoutreturn4 {
+        ioerr_report: Array::new(&reports).unwrap_or_default(),
+        iostats_report: Array::EMPTY,
+    };
+    xdr::append(out, &report);
+}
+
+impl super::client::Client {
+    /// The place of a device ID, which is added if it is new; `None`: there are too many.
+    fn device(&mut self, id: Deviceid4) -> Option<u32> {
+        if let Some(place) = self.devices.iter().position(|device| device.id == id) {
+            return Some(place as u32);
+        }
+        if self.devices.len() >= DEVICES_MAX {
+            return None;
+        }
+        let state = DeviceState::Unknown;
+        self.devices.push(Device { id, state });
+        Some(self.devices.len() as u32 - 1)
+    }
+
+    /// The client ID is another one. Those that are asked for keep their places.
+    pub(super) fn forget_devices(&mut self) {
+        for device in &mut self.devices {
+            if device.state != DeviceState::Asked {
+                device.state = DeviceState::Unknown;
+            }
+        }
+    }
+
+    fn set_device(&mut self, place: u32, state: DeviceState) {
+        if let Some(device) = self.devices.get_mut(place as usize) {
+            device.state = state;
+        }
+    }
+
+    /// The place of the version that is used with this data server, among its versions.
+    fn version_of(&self, id: &Deviceid4) -> Option<usize> {
+        let known = self.devices.iter().find(|device| device.id == *id)?;
+        match known.state {
+            DeviceState::Known { version, .. } => Some(version),
+            DeviceState::Unknown | DeviceState::Asked | DeviceState::Unusable => None,
+        }
+    }
+
+    /// Whether the server is a metadata server (RFC 8881 section 13.1).
+    pub(super) fn has_layouts(&self) -> bool {
+        let server = self.session.as_ref().map(|up| up.server.flags);
+        server.is_some_and(|flags| flags & exchgid::USE_PNFS_MDS != 0)
+    }
+}
