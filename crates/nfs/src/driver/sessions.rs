@@ -15,8 +15,8 @@
 //! | `opening` | when files are opened and closed, and what waits for that |
 //! | `delegations` | delegations: granted, used, recalled, returned, revoked |
 //! | `layouts`, `devices` | layouts of pNFS: which files have them, what is used of them |
-//! | `layout_calls` | layouts: asked for, recalled, returned |
-//! | `data_servers` | transfers with data servers |
+//! | `layout_calls`, `layout_returns` | layouts: asked for; recalled and returned |
+//! | `data_servers`, `transfers` | data servers, and the transfers with them |
 //! | `callbacks` | answers to calls of the server |
 //! | `version40` | what only version 4.0 has: numbered owners of opens (`owners`), names (`names`) |
 //! | `ending` | CLOSE, DESTROY_SESSION and DESTROY_CLIENTID at the end |
@@ -35,6 +35,7 @@ mod devices;
 mod encode;
 mod ending;
 mod layout_calls;
+mod layout_returns;
 mod layouts;
 mod names;
 mod opening;
@@ -44,6 +45,7 @@ mod reply;
 mod results;
 mod setup;
 mod state;
+mod transfers;
 mod version40;
 mod work;
 mod work_calls;
@@ -207,7 +209,7 @@ impl Variant for Sessions {
 
     fn gone_after(state: &SessionConn, usual: Nanos) -> Nanos {
         match state.is_to_data_server {
-            true => data_servers::GONE_AFTER.min(usual),
+            true => transfers::GONE_AFTER.min(usual),
             false => usual,
         }
     }

@@ -2,7 +2,7 @@
 
 mod actions;
 pub(in crate::driver) mod embedded;
-mod fake;
+pub(in crate::driver) mod fake;
 mod gathering;
 mod hostile;
 mod lost;

@@ -9,7 +9,7 @@ use filermark_testbed::{Kernel, KernelSecurity, KernelServer, Sandbox, ServerOpt
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Exports the directory with layouts, and returns the options to what they are without.
+/// Exports the directory again, with layouts.
 const EXPORT: &str =
     "exportfs -o rw,no_root_squash,insecure,fsid=0,sync,no_subtree_check,pnfs '*:/srv/export'";
 /// Places in the line `proc3` of `/proc/net/rpc/nfsd` (RFC 1813 section 3.3), and in `proc4ops` (RFC 7862

@@ -1,5 +1,5 @@
 //! What LAYOUTGET and GETDEVICEINFO return, as far as this client uses it: one copy of the file on one data
-//! server that speaks NFSv3 and is loosely coupled (RFC 8435 section 2).
+//! server of NFSv3 that is loosely coupled (RFC 8435 section 2).
 
 use super::layouts::Access;
 use filermark_onc::nfs3::FHSIZE3;
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_server_is_used_that_speaks_version_3_and_is_loosely_coupled() {
+    fn a_loosely_coupled_data_server_of_version_3_is_used() {
         let found = device(b"tcp", b"10.1.2.3.8.1", &[(4, false), (3, false)]).expect("usable");
         assert_eq!(found.address, "10.1.2.3:2049".parse().expect("an address"));
         assert_eq!((found.version, found.rsize, found.wsize), (1, 65536, 32768));

@@ -1,10 +1,12 @@
 //! The load of version 4 against a server in the test.
 
 mod delegations;
+mod layouts;
 mod recovery;
 mod refusals;
 mod server;
 mod server40;
+mod server_layouts;
 mod state;
 #[cfg(target_os = "linux")]
 mod tls;
@@ -150,9 +152,10 @@ impl Bench {
         assert!(state.clients.is_empty(), "{:?}", state.clients);
         assert!(state.opens.is_empty(), "{:?}", state.opens);
         assert!(state.delegations.is_empty(), "{:?}", state.delegations);
+        assert!(state.layouts.held.is_empty(), "{:?}", state.layouts.held);
         let count = |of| state.single.iter().filter(|o| **o == of).count();
         let sessions = count(Operation::DestroySession);
-        assert_eq!(sessions, self.shard.conns.len());
+        assert_eq!(sessions, self.shard.core.own.clients.len());
         assert_eq!(sessions, count(Operation::DestroyClientid));
     }
 }

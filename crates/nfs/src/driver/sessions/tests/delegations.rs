@@ -39,7 +39,7 @@ fn keeping(writes: bool, script: impl FnMut(&Seen) -> Deed + Send + 'static) -> 
 }
 
 /// A callback with one operation behind CB_SEQUENCE.
-fn callback(xid: u32, sequenceid: u32, args: &CbArgs<'_>) -> Vec<u8> {
+pub(super) fn callback(xid: u32, sequenceid: u32, args: &CbArgs<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     let header = CallHeader {
         xid,
@@ -78,7 +78,7 @@ fn recall(xid: u32, sequenceid: u32, stateid: Stateid4) -> Deed {
 
 /// Waits until the server has so many answers to callbacks; their xids and statuses.
 #[track_caller]
-fn answers(bench: &mut Bench, count: usize) -> Vec<(u32, Nfsstat4)> {
+pub(super) fn answers(bench: &mut Bench, count: usize) -> Vec<(u32, Nfsstat4)> {
     let until = Instant::now() + Duration::from_secs(60);
     while bench.server.state().answers.len() < count {
         assert!(Instant::now() < until);
@@ -95,7 +95,7 @@ fn answers(bench: &mut Bench, count: usize) -> Vec<(u32, Nfsstat4)> {
 }
 
 #[track_caller]
-fn wait_for(bench: &mut Bench, is_so: impl Fn(&server::State) -> bool) {
+pub(super) fn wait_for(bench: &mut Bench, is_so: impl Fn(&server::State) -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
     while !is_so(&bench.server.state()) {
         assert!(Instant::now() < until);

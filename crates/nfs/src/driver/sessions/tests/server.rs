@@ -1,6 +1,7 @@
 //! A server of NFSv4 for tests (`server40`: what version 4.0 has): sessions with slots and kept replies, opens, files without
 //! contents of their own. A script changes what it does with each COMPOUND of a session.
 
+use super::server_layouts::LayoutServer;
 use super::server40::State40;
 use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_model::plan::MinorVersion;
@@ -104,6 +105,8 @@ pub(super) struct State {
     pub(super) verf: [u8; 8],
     /// The handle that each state was opened with.
     pub(super) files: BTreeMap<[u8; 12], Vec<u8>>,
+    /// What it has of pNFS.
+    pub(super) layouts: LayoutServer,
     /// Delegations that OPEN grants, as far as they are wanted: for reading, or with `true` for writing.
     pub(super) grants: Option<bool>,
     /// Delegations that are held, with the handles of their files.
@@ -149,6 +152,7 @@ impl Server {
             most_open: 0,
             verf: [1; 8],
             files: BTreeMap::new(),
+            layouts: LayoutServer::default(),
             grants: None,
             delegations: BTreeMap::new(),
             read_with: Vec::new(),
@@ -169,6 +173,11 @@ impl Server {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no panic before")
+    }
+
+    /// The state, also after the end of the server.
+    pub(super) fn state_of(&self) -> Arc<Mutex<State>> {
+        self.state.clone()
     }
 
     /// How many executed COMPOUNDs had this operation.
@@ -272,14 +281,14 @@ impl State {
         self.single.push(op.operation());
         let mut compound = CompoundResWriter::begin(out, b"");
         match op {
-            Args::ExchangeId(_) => {
+            Args::ExchangeId(args) => {
                 let clientid = self.next;
                 self.next += 1;
                 self.clients.insert(clientid);
                 compound.result::<ExchangeIdArgs<'_>>(&Ok(ExchangeIdOk {
                     clientid,
                     sequenceid: 1,
-                    flags: 0,
+                    flags: self.layouts.roles(args.flags),
                     state_protect: StateProtect4R::None,
                     server_owner: ServerOwner4 {
                         minor_id: 0,
@@ -669,7 +678,10 @@ impl State {
                 out.extend_from_slice(&[5; 8]);
                 out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 1]);
             }),
-            other => panic!("{other:?} is not expected"),
+            other => match self.layouts.execute(other, current, compound) {
+                Some(status) => status,
+                None => panic!("{other:?} is not expected"),
+            },
         }
     }
 }
