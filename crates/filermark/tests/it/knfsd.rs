@@ -4,7 +4,7 @@
 use crate::load_guard::beside_others;
 use crate::nfs41;
 use crate::sweep::{Ended, Started, Sweep};
-use filermark_model::plan::NfsPlan;
+use filermark_model::plan::{LayoutUse, NfsPlan};
 use filermark_testbed::{
     Kdc, KerberosExport, Kernel, KernelSecurity, KernelServer, Samba, Sandbox, ServerOptions,
     TlshdFiles, available,
@@ -281,6 +281,51 @@ fn a_kernels_server_with_tls_and_kerberos_is_measured() {
     assert_eq!(in_the_clear.code, 1, "{}", in_the_clear.stderr);
     let without_ticket = certificates.show(sweep(&server, "4.2"), "on").run();
     assert_eq!(without_ticket.code, 1, "{}", without_ticket.stderr);
+}
+
+/// The server is its own data server: all transfers of the load are calls of NFSv3.
+#[test]
+fn a_kernels_server_with_layouts_is_measured_as_data_server() {
+    let _turn = beside_others();
+    if !Kernel::V612.is_present() {
+        return;
+    }
+    let Some(mut server) = server(Kernel::V612) else {
+        return;
+    };
+    run(
+        &mut server,
+        "exportfs -o rw,no_root_squash,insecure,fsid=0,sync,no_subtree_check,pnfs '*:/srv/export'",
+    );
+    for version in ["4.1", "4.2"] {
+        let ended = sweep(&server, version).set("LAYOUTS", "use").run();
+        assert_sound(&mut server, &ended);
+        for (all, own) in [
+            ("READ", "data_server_reads"),
+            ("WRITE", "data_server_writes"),
+            ("COMMIT", "data_server_commits"),
+        ] {
+            assert!(ended.counter(all) > 0, "{all}");
+            assert_eq!(ended.counter(all), ended.counter(own), "{all}");
+        }
+        let address = server.export().address;
+        let each = format!("READ to {address}:{}", server.export().nfs_port);
+        assert_eq!(ended.counter(&each), ended.counter("READ"));
+        for never in [
+            "layouts_refused",
+            "layouts_unusable",
+            "layouts_lost",
+            "data_servers_gone",
+            "data_server_errors",
+            "verifier_changes",
+        ] {
+            assert_eq!(ended.counter(never), 0, "{never}");
+        }
+        assert!(ended.counter("checked_bytes") > 0);
+        let record = ended.record();
+        let plan = NfsPlan::of(&record.run.plan.driver).expect("NFS");
+        assert_eq!(plan.layouts, LayoutUse::Use);
+    }
 }
 
 /// Starts a run of 4 procs over a version and waits for its RUN.

@@ -106,6 +106,40 @@ fn delegations_are_counted_and_returned() {
     );
 }
 
+/// The embedded server has no layouts.
+#[test]
+fn without_layouts_on_the_server_transfers_go_to_it() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let ended = sweep(&server, "4.2")
+        .set("LOAD", 100)
+        .set("VERIFY", "on")
+        .set("LAYOUTS", "use")
+        .into_rc()
+        .succeed();
+    assert_without_errors(&ended);
+    assert!(ended.counter("layouts_refused") > 0);
+    assert!(ended.counter("READ") > 0);
+    assert_eq!(ended.counter("data_server_reads"), 0);
+    assert_ended(&server);
+    assert_empty(&server);
+    for (name, value, text) in [
+        ("NFS_VERSION", "3", "NFSv3 has no layouts"),
+        ("NFS_VERSION", "4.0", "NFSv4.0 has no layouts"),
+        ("SECURITY", "krb5", "data servers are called with AUTH_SYS"),
+        ("TLS", "on", "data servers are called with AUTH_SYS"),
+    ] {
+        let refused = Sweep::bare()
+            .set("MNT_POINTS", "127.0.0.1:/export")
+            .set("NFS_VERSION", "4.1")
+            .set("LAYOUTS", "use")
+            .set(name, value)
+            .into_rc()
+            .run();
+        assert!(refused.stderr.contains(text), "{}", refused.stderr);
+    }
+}
+
 #[test]
 fn the_checks_of_version_41_pass() {
     let _turn = beside_others();

@@ -256,6 +256,10 @@ impl Variant for Sessions {
     }
 
     fn settle(core: &mut Core<Self>) -> bool {
+        if core.own.uses_layouts() && !core.uncommitted.is_empty() {
+            // A layout is returned after the COMMITs that need it (RFC 8881 section 18.44.3).
+            return true;
+        }
         core.close_idle()
     }
 
