@@ -110,6 +110,47 @@ fn a_session_is_set_up_and_its_slots_limit_the_calls() {
     assert!(shard.core.incidents.is_empty());
 }
 
+#[test]
+fn a_connection_is_made_while_the_shard_runs() {
+    let first = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let aside = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let mut shard = open::<true>(&first, 6).expect("it is accepted");
+    shard.core.aside = Some(aside.address);
+    submit(&mut shard, 0..6);
+    assert!(all_ok(&wait(&mut shard, 6)));
+    assert_eq!(shard.conns.len(), 2);
+    let (first, aside) = (first.end(), aside.end());
+    assert_eq!((first.executed.len(), aside.executed.len()), (0, 6));
+    assert_eq!((first.set_ups, aside.set_ups), (1, 1));
+}
+
+#[test]
+fn calls_of_a_connection_that_cannot_be_made_go_on_with_another_one() {
+    let peer = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let mut shard = open::<true>(&peer, 3).expect("it is accepted");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    shard.core.aside = closed.local_addr().ok();
+    drop(closed);
+    submit(&mut shard, 0..3);
+    assert!(all_ok(&wait(&mut shard, 3)));
+    assert_eq!(peer.end().executed.len(), 3);
+    assert!(shard.core.incidents["ConnectFailure"] > 0);
+}
+
+#[test]
+fn no_call_goes_on_with_another_connection_when_a_phase_is_broken_off() {
+    let first = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let aside = Peer::start(2, |_, _| Vec::new());
+    let mut shard = open::<true>(&first, 1).expect("it is accepted");
+    shard.core.aside = Some(aside.address);
+    submit(&mut shard, 0..1);
+    run(&mut shard, |_| aside.call_count() == 1);
+    shard.break_off();
+    assert_eq!(wait(&mut shard, 1)[&0].status, Status::Disconnected);
+    assert_eq!(first.end().executed.len(), 0);
+    assert!(!shard.core.state.stopping);
+}
+
 /// All calls of one turn are sent in one write.
 #[test]
 fn calls_of_one_turn_are_sent_together() {

@@ -59,6 +59,9 @@ impl SessionFacts {
             .filter(|(bit, _)| server.flags & bit != 0)
             .map(|(_, role)| *role)
             .collect();
+        if self.has_flexible_files {
+            facts.push(("layouts", "flexible files".to_owned()));
+        }
         if !roles.is_empty() {
             facts.push(("roles", roles.join(", ")));
         }
