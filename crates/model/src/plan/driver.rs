@@ -30,6 +30,7 @@ macro_rules! drivers {
         /// Which driver makes the load, and how.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "name")]
+        #[allow(clippy::large_enum_variant, reason = "a run has one plan")]
         pub enum DriverPlan {
             $($(#[$meta])* #[serde(rename = $name)] $driver($settings),)+
         }

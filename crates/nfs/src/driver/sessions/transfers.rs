@@ -61,7 +61,7 @@ impl Core<Sessions> {
             }
             Route::DataServer(server, with) => {
                 self.use_layout(slot, (proc, key), layout, with);
-                self.to_data_server(slot, server);
+                self.send_to_data_server(slot, server);
                 Prepared::Parked
             }
         }
@@ -126,7 +126,7 @@ impl Core<Sessions> {
         own.layout = Some((layout, with));
     }
 
-    fn to_data_server(&mut self, slot: u32, server: u32) {
+    fn send_to_data_server(&mut self, slot: u32, server: u32) {
         let conn = self.own.clients.len() as u32 + server;
         let known = self.own.data_servers.get_mut(server);
         let verf_number = known.map_or(0, |server| server.verf.number);
@@ -138,7 +138,7 @@ impl Core<Sessions> {
 
     /// A call that its data server does not serve goes to the metadata server. `was_answered`: the data
     /// server does not execute it any more.
-    fn to_metadata_server(&mut self, slot: u32, was_answered: bool) {
+    fn send_to_metadata_server(&mut self, slot: u32, was_answered: bool) {
         self.stop_using(slot);
         let call = self.calls.get_mut(slot);
         call.own.at_data_server = false;
@@ -169,7 +169,7 @@ impl Core<Sessions> {
                 self.encode_transfer(slot, out);
                 return true;
             }
-            self.to_metadata_server(slot, false);
+            self.send_to_metadata_server(slot, false);
         }
         false
     }
@@ -334,7 +334,7 @@ impl Core<Sessions> {
     fn refused_transfer(&mut self, slot: u32, status: Nfsstat4) {
         self.counters.add(Tally::DataServerErrors);
         self.note_error(slot, status);
-        self.to_metadata_server(slot, true);
+        self.send_to_metadata_server(slot, true);
     }
 
     /// Notes an error of a data server, for LAYOUTRETURN: the file's layouts are not used any more.
@@ -384,7 +384,7 @@ impl Core<Sessions> {
         }
         self.counters.add(Tally::DataServersGone);
         self.note_error(slot, Nfsstat4::Nxio);
-        self.to_metadata_server(slot, false);
+        self.send_to_metadata_server(slot, false);
         true
     }
 
