@@ -12,7 +12,7 @@ use crate::plan::common::is_idle;
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::{
-    Connections, DelegationUse, DriverPlan, NfsPlan, NfsSecurity, NfsVersion, Transport,
+    ClientIds, Connections, DelegationUse, DriverPlan, NfsPlan, NfsSecurity, NfsVersion, Transport,
 };
 use filermark_model::{Benchmark, Rule, Severity};
 
@@ -64,6 +64,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         Connections::PerProc => layout.map_or(0, |l| l.procs_per_client),
         Connections::Shared(n) => n,
     };
+    let wanted = wanted.saturating_mul(values.get(&params::NCONNECT));
     if resvport && wanted > RESVPORTS_MAX {
         r.refuse(&params::RESVPORT,
             format!(
@@ -94,6 +95,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
             "leave TCP=off out, or set NFS_VERSION=3",
         );
     }
+    let (client_ids, nconnect) = clients(r, version);
     let (security, username, realm) = security(r, version, transport);
     let classic = benchmark.and_then(Benchmark::classic);
     let block_kib = benchmark.and_then(|b| b.standard.block_size_kib);
@@ -128,6 +130,8 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         tls: tls::settings(r, transport),
         delegations: delegations(r, version),
         connections,
+        client_ids,
+        nconnect,
         rpc_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
         rpc_retries: values.get(&params::RPC_RETRIES),
         connect_timeout_ms: values.get(&params::CONNECT_TIMEOUT_MS),
@@ -148,6 +152,41 @@ fn delegations(r: &mut Reading<'_>, version: NfsVersion) -> DelegationUse {
         );
     }
     asked
+}
+
+/// CLIENT_IDS and NCONNECT. Earlier versions have no sessions, which connections could be bound to.
+fn clients(r: &mut Reading<'_>, version: NfsVersion) -> (ClientIds, u32) {
+    let client_ids = r.values.get(&params::CLIENT_IDS);
+    let nconnect = r.values.get(&params::NCONNECT);
+    let may_share = matches!(version, NfsVersion::V41 | NfsVersion::V42);
+    if !client_ids.is_connection() && !may_share {
+        r.refuse(
+            &params::CLIENT_IDS,
+            format!(
+                "NFSv{} has no sessions that several connections can have in common",
+                version.name()
+            ),
+            "set NFS_VERSION=4.1 or 4.2, or leave CLIENT_IDS out",
+        );
+    }
+    if nconnect > 1 && !may_share {
+        r.refuse(
+            &params::NCONNECT,
+            format!(
+                "NFSv{} has no sessions that several connections can have in common",
+                version.name()
+            ),
+            "set NFS_VERSION=4.1 or 4.2, or set the number of connections by CONNECTIONS",
+        );
+    }
+    if nconnect > 1 && !client_ids.is_connection() {
+        r.refuse(
+            &params::NCONNECT,
+            "with CLIENT_IDS=shared all connections of a thread are one client".to_owned(),
+            "set the number of connections by CONNECTIONS, or leave CLIENT_IDS out",
+        );
+    }
+    (client_ids, nconnect)
 }
 
 /// SECURITY, and the user and realm of Kerberos.

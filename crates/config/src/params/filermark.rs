@@ -4,7 +4,7 @@ use super::decl::{Group, Kind, Parameter, StandardValue, WordList, rule};
 use super::value::{DriverWord, choice, parameters};
 use filermark_model::Benchmark;
 use filermark_model::plan::{
-    Arrivals, Connections, DelegationUse, NfsPlan, NfsSecurity, NfsVersion, PacingMode,
+    Arrivals, ClientIds, Connections, DelegationUse, NfsPlan, NfsSecurity, NfsVersion, PacingMode,
 };
 
 const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
@@ -170,6 +170,22 @@ parameters! {
     .default("proc")
     .standard(StandardValue::Fixed("proc"))
     .help("A number shares connections as kernel clients do (nconnect). Over SMB every proc keeps a session of its own.");
+    CLIENT_IDS: ClientIds = p(
+        Group::Transport,
+        choice::<ClientIds>(),
+        "NFSv4.1 and 4.2: which connections have one client ID and one session",
+    )
+    .of_driver(NfsPlan::DRIVER)
+    .default("connection")
+    .help("connection: each connection of CONNECTIONS is a client of the server; with NCONNECT it has several. shared: all connections of a thread (SHARDS) to one server are one client, as those of a host with one mount are. Calls are spread over the connections of a client in turn.");
+    NCONNECT: u32 = p(
+        Group::Transport,
+        Kind::Int(1, 16, "connections"),
+        "NFSv4.1 and 4.2: connections that each client has, with one client ID and one session",
+    )
+    .of_driver(NfsPlan::DRIVER)
+    .default("1")
+    .help("As the mount option of Linux: each connection of CONNECTIONS becomes this many connections of one client, which are bound to its session (BIND_CONN_TO_SESSION). CONNECTIONS=8 with NCONNECT=4 are 8 clients with 32 connections per client host and server. With CLIENT_IDS=shared CONNECTIONS sets how many there are.");
     RPC_TIMEOUT_MS: u32 = p(
         Group::Transport,
         TIMEOUT_MS,

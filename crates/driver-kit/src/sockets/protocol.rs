@@ -118,6 +118,12 @@ pub trait WireProtocol: Debug + Sized + 'static {
     /// The connection has ended: drops its state. Its calls are handled after that.
     fn closed(&mut self, _conn: u32, _state: &mut Self::Conn) {}
 
+    /// Why this connection cannot be used any more although it has not ended, asked before it sends. It is
+    /// made again for the next call. (To be asked it has to be marked by [`Calls::mark_dirty`].)
+    fn given_up(&mut self, _conn: u32, _state: &mut Self::Conn) -> Option<io::Error> {
+        None
+    }
+
     /// Appends the protocol's own messages: those of the set-up, answers to calls of the server.
     /// They are sent before calls. Over datagrams: one message of the set-up.
     fn own_bytes(&mut self, _state: &mut Self::Conn, _out: &mut Vec<u8>) {}

@@ -201,6 +201,11 @@ impl<P: WireProtocol> Stream<P> {
             _ => {}
         }
         if self.is_connected()
+            && let Some(error) = core.given_up(self.number, &mut self.protocol)
+        {
+            return self.lost(core, io, &error);
+        }
+        if self.is_connected()
             && let Err(error) = self.send_all(core, io).and_then(|()| self.update_space(io))
         {
             self.lost(core, io, &error);

@@ -13,7 +13,9 @@ use crate::op::{Op, OpSet};
 use crate::protocol::{NfsVersion, ProtocolDecl};
 use crate::secret::Secret;
 use crate::smb::{self, SmbPlan};
-pub use nfs::{DelegationUse, NfsCounter, NfsPlan, NfsSecurity, TlsCertificate, TlsPlan};
+pub use nfs::{
+    ClientIds, DelegationUse, NfsCounter, NfsPlan, NfsSecurity, TlsCertificate, TlsPlan,
+};
 pub use null::{NullCounter, NullPlan};
 pub use posix::{PosixCounter, PosixPlan};
 use serde::{Deserialize, Serialize};

@@ -158,7 +158,7 @@ impl<V: Variant> Core<V> {
         self.call_on(op, conn, (procedure, span), own);
     }
 
-    /// The same on any connection; returns whether a slot was free.
+    /// The same for any connection, or another one of its client; returns whether a slot was free.
     pub(crate) fn call_on(
         &mut self,
         op: u32,
@@ -166,6 +166,7 @@ impl<V: Variant> Core<V> {
         (procedure, span): (Procedure, Span),
         own: V::Call,
     ) -> bool {
+        let conn = V::route(self, conn);
         let logical = self.ops.get_mut(op);
         let proc = &self.procs[logical.proc as usize];
         let begun = self.calls.begin(op, conn, self.state.now);

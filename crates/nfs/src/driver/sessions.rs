@@ -1,10 +1,11 @@
-//! Versions 4.0 (RFC 7530), 4.1 (RFC 8881) and 4.2 (RFC 7862) on the loop of the driver kit. Every connection is
-//! one client with a client ID and, but for version 4.0, a session of its own.
+//! Versions 4.0 (RFC 7530), 4.1 (RFC 8881) and 4.2 (RFC 7862) on the loop of the driver kit. A client has a client ID
+//! and, but for version 4.0, a session, which one connection or several are bound to.
 //!
 //! | module | what it has |
 //! |---|---|
 //! | `state` | the state of a shard and of a call |
-//! | `client` | the client of a connection |
+//! | `client` | a client and its session |
+//! | `conns` | the connections of a client |
 //! | `setup` | its set-up, what it has lost, the renewal of its lease |
 //! | `compounds` | which operations each call has |
 //! | `encode` | which call is sent next, its slot, its bytes |
@@ -26,6 +27,7 @@
 mod callbacks;
 mod client;
 mod compounds;
+mod conns;
 mod delegations;
 mod encode;
 mod ending;
@@ -53,7 +55,7 @@ use super::reply::CallOutcome;
 use super::status::NOT_IN_VERSION;
 use super::variant::{ConnTimer, Variant};
 use crate::version4::{DELAY_FIRST, DELAY_LONGEST};
-use client::Stage;
+use conns::Stage;
 use filermark_driver_kit::sockets::{Event, Received};
 use filermark_engine::driver::{Action, ObjectId};
 use filermark_model::plan::{MinorVersion, NfsPlan};
@@ -61,6 +63,7 @@ use filermark_model::{Nanos, NfsOp};
 use filermark_onc::nfs4::VERSION;
 use filermark_onc::rpc::peek_xid;
 use state::SessionCall;
+use std::io;
 
 /// The event of a connection's last read, and its number.
 #[derive(Debug, Default)]
@@ -107,17 +110,33 @@ impl Variant for Sessions {
 
     fn closed(core: &mut Core<Self>, conn: u32, state: &mut SessionConn) {
         state.event = Event::Nothing;
-        core.own.client(conn).disconnected();
+        core.conn_closed(conn);
+    }
+
+    fn given_up(core: &mut Core<Self>, conn: u32) -> Option<io::Error> {
+        core.why_given_up(conn)
+    }
+
+    #[inline]
+    fn route(core: &mut Core<Self>, conn: u32) -> u32 {
+        core.route_call(conn)
+    }
+
+    fn count_present(core: &mut Core<Self>) {
+        let [clients, sessions, conns] = core.own.present();
+        core.counters.add_many(Tally::ClientIds, clients);
+        core.counters.add_many(Tally::Sessions, sessions);
+        core.counters.add_many(Tally::Connections, conns);
     }
 
     fn own_bytes(core: &mut Core<Self>, state: &mut SessionConn, out: &mut Vec<u8>) {
         let conn = state.number;
-        if core.own.client(conn).unsent.is_empty() || !core.has_space(conn) {
+        if core.own.conn(conn).unsent.is_empty() || !core.has_space(conn) {
             return;
         }
         let start = out.len();
-        out.append(&mut core.own.client(conn).unsent);
-        core.own.client(conn).unsent = core.protect_own(conn, out, start);
+        out.append(&mut core.own.conn(conn).unsent);
+        core.own.conn(conn).unsent = core.protect_own(conn, out, start);
     }
 
     #[inline]
@@ -154,11 +173,7 @@ impl Variant for Sessions {
 
     fn fire(core: &mut Core<Self>, conn: u32, timer: ConnTimer) {
         match timer {
-            ConnTimer::SetUp if core.own.client(conn).stage == Stage::Waiting => {
-                core.set_up_again(conn);
-            }
-            // The connection has ended meanwhile.
-            ConnTimer::SetUp => {}
+            ConnTimer::SetUp => core.set_up_after_wait(conn),
             ConnTimer::Renewal => core.renew_lease(conn),
         }
     }
@@ -240,12 +255,17 @@ impl Core<Sessions> {
             self.counters.add(Tally::Callbacks);
             return self.answer_callback(conn, record);
         }
-        let client = self.own.client(conn);
-        let is_own = peek_xid(record) == Some(client.xid);
-        match client.stage {
+        let of = self.own.conn(conn);
+        let is_own = peek_xid(record) == Some(of.xid);
+        match of.stage {
             Stage::SettingUp | Stage::Binding if is_own => self.set_up_reply(conn, record),
             Stage::Up => self.session_reply(conn, record, at),
-            Stage::Down | Stage::Waiting | Stage::SettingUp | Stage::Binding => {
+            Stage::Down
+            | Stage::Queued
+            | Stage::Waiting
+            | Stage::SettingUp
+            | Stage::Binding
+            | Stage::GivenUp => {
                 self.count_unexpected_reply(peek_xid(record));
                 Event::Nothing
             }

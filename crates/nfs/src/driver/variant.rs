@@ -11,6 +11,7 @@ use filermark_engine::driver::{Action, ObjectId};
 use filermark_model::plan::NfsPlan;
 use filermark_model::{Nanos, NfsOp};
 use std::fmt::Debug;
+use std::io;
 
 /// Versions of NFS that the driver handles alike.
 pub(crate) trait Variant: Debug + Sized + 'static {
@@ -38,6 +39,17 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     fn connected(core: &mut Core<Self>, conn: u32, state: &mut Self::Conn) -> Event;
     /// The connection has ended.
     fn closed(core: &mut Core<Self>, conn: u32, state: &mut Self::Conn);
+    /// See [`WireProtocol::given_up`](filermark_driver_kit::sockets::WireProtocol::given_up).
+    fn given_up(_core: &mut Core<Self>, _conn: u32) -> Option<io::Error> {
+        None
+    }
+    /// The connection for the next call of a proc that has this one.
+    #[inline]
+    fn route(_core: &mut Core<Self>, conn: u32) -> u32 {
+        conn
+    }
+    /// Counts what there is at present.
+    fn count_present(_core: &mut Core<Self>) {}
     /// Appends messages that are no calls of operations.
     fn own_bytes(core: &mut Core<Self>, state: &mut Self::Conn, out: &mut Vec<u8>);
     /// Appends the next call of the connection that may be sent now.

@@ -41,12 +41,12 @@ impl Core<Sessions> {
         let Ok(header) = CallHeader::decode(&mut d) else {
             return Event::Nothing;
         };
-        let client = &mut self.own.clients[conn as usize];
-        if client.unsent.len() > UNSENT_MAX {
+        let of = self.own.conn(conn);
+        if of.unsent.len() > UNSENT_MAX {
             return lost("the server sends callbacks and does not take the answers".to_owned());
         }
         // Out of its place while the tables are looked at.
-        let mut out = std::mem::take(&mut client.unsent);
+        let mut out = std::mem::take(&mut of.unsent);
         let open = OpenRecord::begin(&mut out);
         match header.proc {
             PROC_NULL => ReplyHeader::encode_success(&mut out, header.xid),
@@ -60,7 +60,7 @@ impl Core<Sessions> {
             }
         }
         open.finish(&mut out);
-        self.own.client(conn).unsent = out;
+        self.own.conn(conn).unsent = out;
         if self.own.client(conn).has_recalls {
             self.return_recalled(conn);
         }

@@ -153,11 +153,11 @@ impl Core<Sessions> {
         true
     }
 
-    /// The procs of a connection.
+    /// The procs of a connection's client.
     fn procs_of(&self, conn: u32) -> impl Iterator<Item = usize> + use<> {
         let procs = self.procs.iter().map(|proc| proc.conn).enumerate();
         let own: Vec<usize> = procs
-            .filter(|(_, of)| *of == conn)
+            .filter(|(_, of)| self.own.is_same_client(*of, conn))
             .map(|(at, _)| at)
             .collect();
         own.into_iter()
@@ -207,21 +207,20 @@ impl Core<Sessions> {
         }
     }
 
-    /// Whether an operation that creates a file is under way on the connection.
+    /// Whether an operation that creates a file is under way for the client.
     fn creates(&self, conn: u32) -> bool {
-        let mut next = self.calls.first(conn);
-        while let Some(slot) = next {
-            if self.calls.get(slot).procedure == Procedure::Create {
-                return true;
-            }
-            next = self.calls.after(slot);
-        }
-        false
+        let is_create = |slot: u32| self.calls.get(slot).procedure == Procedure::Create;
+        let mut conns = self.own.client_of(conn).conns().iter();
+        conns.any(|conn| {
+            let first = self.calls.first(*conn);
+            std::iter::successors(first, |slot| self.calls.after(*slot)).any(is_create)
+        })
     }
 
     /// CB_RECALL_ANY: returns what is beyond the number of delegations that may stay.
     pub(super) fn recall_any(&mut self, conn: u32, keep: u32, (read, write): (bool, bool)) {
         let mut left = keep;
+        let mut is_recalled = false;
         for proc in self.procs_of(conn) {
             for held in self.own.opens[proc].delegations() {
                 let is_meant = if held.writes { write } else { read };
@@ -233,10 +232,11 @@ impl Core<Sessions> {
                     continue;
                 }
                 held.is_recalled = true;
+                is_recalled = true;
                 self.counters.add(Tally::DelegationsRecalled);
-                self.own.clients[conn as usize].has_recalls = true;
             }
         }
+        self.own.client(conn).has_recalls |= is_recalled;
     }
 
     /// CB_GETATTR: `change` and `size` of a file with a delegation for writing (RFC 8881 section 10.4.3).

@@ -84,6 +84,14 @@ impl Core<Sessions> {
     /// Appends the next call of a connection that may be sent now; returns whether there was
     /// one.
     pub(super) fn encode_session_call(&mut self, conn: u32, out: &mut Vec<u8>) -> bool {
+        let is_encoded = self.encode_first(conn, out);
+        if !is_encoded {
+            self.pass_on_slots(conn);
+        }
+        is_encoded
+    }
+
+    fn encode_first(&mut self, conn: u32, out: &mut Vec<u8>) -> bool {
         while let Some(slot) = self.calls.next_to_encode(conn) {
             match self.prepare(slot) {
                 Prepared::Ready => {}
@@ -97,7 +105,7 @@ impl Core<Sessions> {
             return true;
         }
         // Nothing waits any more.
-        self.own.client(conn).full_since = None;
+        self.own.conn(conn).full_since = None;
         false
     }
 
@@ -111,7 +119,9 @@ impl Core<Sessions> {
         if !compounds::needs_slot(call, self.own.request.minor) {
             return true;
         }
-        let client = &mut self.own.clients[call.conn as usize];
+        let conn = call.conn;
+        let place = self.own.place(conn);
+        let client = &mut self.own.clients[place];
         if call.own.slot.is_some() && call.own.session != client.number {
             call.own.slot = None;
             // The earlier session may have executed it.
@@ -125,12 +135,12 @@ impl Core<Sessions> {
         };
         if call.own.slot.is_none() {
             let Some(taken) = established.session.take_slot() else {
-                client.full_since.get_or_insert(now);
+                self.own.block(conn, now);
                 return false;
             };
             call.own.slot = Some(taken);
             call.own.session = client.number;
-            if let Some(since) = client.full_since {
+            if let Some(since) = self.own.conns[conn as usize].full_since {
                 let waited_us = now.since(since.max(call.first)).0 / 1_000;
                 self.counters.add(Tally::SlotWaits);
                 self.counters.add_many(Tally::SlotWaitTime, waited_us);
@@ -173,7 +183,7 @@ impl Core<Sessions> {
         }
         let record = self.template.begin(out, call.xid, PROC_COMPOUND);
         let mut compound = begin_compound(out, self.own.request.minor);
-        let client = &self.own.clients[call.conn as usize];
+        let client = self.own.client_of(call.conn);
         if let (Some(taken), Some(established)) = (call.own.slot, &client.session) {
             let cachethis = compounds::is_cached(call);
             compound.op(&established.session.sequence(taken, cachethis));
@@ -219,7 +229,7 @@ impl Core<Sessions> {
         op: &LogicalOp,
         compound: &mut CompoundWriter<'_, Operation>,
     ) {
-        let client = &self.own.clients[call.conn as usize];
+        let client = self.own.client_of(call.conn);
         let session = client.session.as_ref().map(|known| &known.session);
         match kind {
             StateCall::Open(key) => {
@@ -483,7 +493,7 @@ impl Core<Sessions> {
         if has_sessions {
             return open;
         }
-        let client = &self.own.clients[call.conn as usize];
+        let client = self.own.client_of(call.conn);
         let session = client.session.as_ref().map(|up| &up.session);
         OpenArgs {
             seqid: call.own.owner.map_or(0, |owner| owner.seqid),

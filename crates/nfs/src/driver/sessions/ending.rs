@@ -13,9 +13,11 @@ impl Core<Sessions> {
     pub(super) fn end_clients(&mut self) -> bool {
         self.close_idle();
         let mut is_complete = true;
-        for conn in 0..self.own.clients.len() as u32 {
-            self.end_client(conn);
-            is_complete &= self.own.client(conn).ending == Ending::Done;
+        for place in 0..self.own.clients.len() {
+            if let Some(conn) = self.own.clients[place].conns().first().copied() {
+                self.end_client(conn);
+                is_complete &= self.own.clients[place].ending == Ending::Done;
+            }
         }
         !is_complete
     }
@@ -30,7 +32,8 @@ impl Core<Sessions> {
                 client.session = None;
                 client.ending = Ending::Done;
             }
-            Ending::Closing if client.closing == 0 => {
+            // A SEQUENCE over another connection would find the session gone.
+            Ending::Closing if client.closing == 0 && !client.is_renewing => {
                 if client.to_be_destroyed().is_none() {
                     client.ending = Ending::Client;
                 } else if self.own_call(conn, None, StateCall::DestroySession) {

@@ -46,8 +46,9 @@ impl Core<Sessions> {
             Some(op) => op,
             None if !self.ops.has_free_slot() => return false,
             None => {
-                let of_conn = |p: &crate::driver::core::Proc| p.conn == conn;
-                let proc = self.procs.iter().position(of_conn).unwrap_or(0) as u32;
+                let mut procs = self.procs.iter().map(|proc| proc.conn);
+                let proc = procs.position(|of| self.own.is_same_client(of, conn));
+                let proc = proc.unwrap_or(0) as u32;
                 self.ops.begin(&Request {
                     token: INTERNAL,
                     proc,
@@ -491,10 +492,11 @@ impl Core<Sessions> {
         again
     }
 
-    /// The client is another one: nothing of this connection's procs is open any more.
+    /// The client is another one: nothing of its procs is open any more.
     pub(super) fn lose_opens(&mut self, conn: u32) {
-        for (proc, opens) in self.procs.iter().zip(&mut self.own.opens) {
-            if proc.conn == conn {
+        for (at, proc) in self.procs.iter().enumerate() {
+            if self.own.is_same_client(proc.conn, conn) {
+                let opens = &mut self.own.opens[at];
                 self.counters.add_many(Tally::LostOpens, opens.lose_all());
             }
         }

@@ -79,6 +79,7 @@ impl Core<Sessions> {
         if self.own.client(conn).has_recalls {
             self.return_recalled(conn);
         }
+        self.wake_blocked(conn);
         if self.own.client(conn).lacks_slots() {
             return lost(
                 "no slot of the session is usable: the server has not answered their calls"
@@ -91,7 +92,8 @@ impl Core<Sessions> {
     /// Frees the slot of a call that the server has not executed.
     fn release_slot(&mut self, slot: u32) {
         let call = self.calls.get_mut(slot);
-        let client = &mut self.own.clients[call.conn as usize];
+        let place = self.own.place(call.conn);
+        let client = &mut self.own.clients[place];
         if let Some(taken) = call.own.slot.take()
             && call.own.session == client.number
             && let Some(established) = &mut client.session
@@ -184,7 +186,8 @@ impl Core<Sessions> {
         let next = compound.next_status();
         let call = self.calls.get_mut(slot);
         let conn = call.conn;
-        let client = &mut self.own.clients[conn as usize];
+        let place = self.own.place(conn);
+        let client = &mut self.own.clients[place];
         let (Some(taken), Some(established)) = (call.own.slot, &mut client.session) else {
             return Err(Judged::Ended(CallOutcome::Ends(Status::Garbage)));
         };
@@ -195,6 +198,7 @@ impl Core<Sessions> {
             SequenceOutcome::Executed { status_flags } => {
                 call.own.slot = None;
                 client.works();
+                self.own.conns[conn as usize].works();
                 if status_flags.0 != 0 {
                     self.note_flags(conn, status_flags);
                 }
@@ -203,7 +207,7 @@ impl Core<Sessions> {
             SequenceOutcome::Later => Err(Judged::Later(Nfsstat4::Delay)),
             SequenceOutcome::NotBound => {
                 let reason = "the connection is not bound to the session".to_owned();
-                Err(match client.lose_binding() {
+                Err(match self.own.conn(conn).lose_binding() {
                     true => Judged::Lost(reason),
                     false => Judged::EndedAndLost(failed(Nfsstat4::ConnNotBoundToSession), reason),
                 })
@@ -293,12 +297,17 @@ impl Core<Sessions> {
         let Some(taken) = call.own.slot.take() else {
             return;
         };
-        let client = &mut self.own.clients[call.conn as usize];
+        let conn = call.conn;
+        let place = self.own.place(conn);
+        let client = &mut self.own.clients[place];
         if call.own.session != client.number {
             return;
         }
         match &mut client.session {
-            Some(established) if !call.on_wire => established.session.cancel(taken),
+            Some(established) if !call.on_wire => {
+                established.session.cancel(taken);
+                self.wake_blocked(conn);
+            }
             _ => client.lose_slot(),
         }
     }

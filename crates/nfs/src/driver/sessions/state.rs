@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use super::compounds::StateCall;
+use super::conns::{self, ClientConn};
 use super::names::ProcNames;
 use super::opens::ProcOpens;
 use super::owners::{Owner, ProcOwners};
@@ -59,8 +60,9 @@ pub(super) struct Closing {
 /// The state of all connections and procs of a shard.
 #[derive(Debug)]
 pub(crate) struct Sessions {
-    /// By connection.
     pub(super) clients: Vec<Client>,
+    /// By connection.
+    pub(super) conns: Vec<ClientConn>,
     /// By proc: what is open.
     pub(super) opens: Vec<ProcOpens>,
     /// By proc: its number in the run, which names the owner of its opens.
@@ -89,16 +91,17 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Clients of these connections, for procs with these numbers. `busy_max` is the longest
+    /// These clients, the client of each connection, and procs with these numbers. `busy_max` is the longest
     /// time that a call waits for a server that is not ready.
     pub(crate) fn new(
-        clients: Vec<Client>,
+        (mut clients, client_of): (Vec<Client>, &[u32]),
         procs: Vec<u32>,
         request: SessionRequest,
         busy_max: Nanos,
         delegations: DelegationUse,
     ) -> Self {
         Self {
+            conns: conns::of_clients(&mut clients, client_of),
             clients,
             opens: procs.iter().map(|_| ProcOpens::default()).collect(),
             free_owners: procs.iter().map(|_| ProcOwners::default()).collect(),
@@ -122,8 +125,10 @@ impl Sessions {
         self.request.minor.has_sessions()
     }
 
+    /// The client of a connection.
     pub(super) fn client(&mut self, conn: u32) -> &mut Client {
-        &mut self.clients[conn as usize]
+        let place = self.place(conn);
+        &mut self.clients[place]
     }
 
     /// Keeps a file that is being closed; returns its place.

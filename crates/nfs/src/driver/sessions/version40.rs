@@ -20,7 +20,8 @@ impl Core<Sessions> {
     pub(super) fn prepare_without_session(&mut self, slot: u32) -> bool {
         let now = self.state.now;
         let call = self.calls.get_mut(slot);
-        let client = &mut self.own.clients[call.conn as usize];
+        let place = self.own.place(call.conn);
+        let client = &mut self.own.clients[place];
         if !client.has_session() && !compounds::of(call, self.own.request.minor).is_empty() {
             return false;
         }

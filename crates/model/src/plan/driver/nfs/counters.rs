@@ -77,6 +77,18 @@ counters! {
             "NFSv4: waits for the end of the server's grace period (NFS4ERR_GRACE).",
         )
         .warns("waits for the end of the server's grace period: it has restarted");
+        ClientIds = c(
+            "client_ids",
+            "NFSv4: client IDs that the load had at its end.",
+        );
+        Sessions = c(
+            "sessions",
+            "NFSv4.1: sessions that the load had at its end.",
+        );
+        Connections = c(
+            "connections",
+            "NFSv4: connections over which calls could be sent at the end of the load.",
+        );
         SlotWaits = c(
             SLOT_WAITS,
             "NFSv4.1: calls that waited until a slot of their session was free.",
@@ -87,7 +99,7 @@ counters! {
         );
         BoundSessions = c(
             "bound_sessions",
-            "NFSv4.1: sessions that went on with another connection (BIND_CONN_TO_SESSION).",
+            "NFSv4.1: connections that were bound to a session that there was already (BIND_CONN_TO_SESSION).",
         );
         LostSessions = c(
             "lost_sessions",
@@ -160,7 +172,11 @@ counters! {
         .warns("attempts to establish a context of Kerberos again failed, and calls waited: the log of the client host says why");
         WindowWaits = c(
             "window_waits",
-            "Kerberos: times that a connection had calls to send and the sequence window of its context was full.",
+            "Kerberos: calls that waited because the sequence window of their context was full.",
+        );
+        WindowWaitTime = c(
+            "window_wait_us",
+            "Kerberos: the time of these waits together, in microseconds. Waits of an operation's first call are before its service time.",
         );
         Callbacks = c("callbacks", "NFSv4.1: calls of the server; all were answered.");
         ShortReads = shared::SHORT_READS;

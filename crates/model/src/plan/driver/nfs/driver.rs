@@ -1,6 +1,6 @@
 //! What the program has to know of the NFS driver, and the protocols that it speaks.
 
-use super::{NfsCounter, NfsPlan};
+use super::{ClientIds, NfsCounter, NfsPlan};
 use crate::counter::CounterDecl;
 use crate::mix::Mix;
 use crate::op::{Op, OpSet};
@@ -119,7 +119,7 @@ impl DriverSettings for NfsPlan {
             "NFSv{} over {}{tls}, {}, {}, {}",
             self.version.name(),
             self.transport.name(),
-            self.connections.text(self.transport),
+            self.connections_text(),
             self.transfers(),
             self.user_text()
         );
@@ -181,6 +181,16 @@ impl DriverSettings for NfsPlan {
 }
 
 impl NfsPlan {
+    /// How procs share connections, and these client IDs, in text.
+    fn connections_text(&self) -> String {
+        let connections = self.connections.text(self.transport);
+        match (self.client_ids, self.nconnect) {
+            (ClientIds::Shared, _) => format!("{connections}, one client ID per thread and server"),
+            (ClientIds::Connection, 0 | 1) => connections,
+            (ClientIds::Connection, n) => format!("{connections}, each a client with nconnect={n}"),
+        }
+    }
+
     /// The user in text, with the security of calls where it is not AUTH_SYS.
     fn user_text(&self) -> String {
         if self.security.is_sys() {

@@ -48,6 +48,8 @@ pub(super) enum Deed {
 pub(super) struct Seen {
     /// Number of the COMPOUND, from 0.
     pub(super) nth: usize,
+    /// The number of its connection, from 0.
+    pub(super) conn: usize,
     /// Its operations behind SEQUENCE.
     pub(super) ops: Vec<Operation>,
 }
@@ -115,6 +117,14 @@ pub(super) struct State {
     /// CLOSEs with a state of another file.
     pub(super) wrong_handles: usize,
     pub(super) seen: usize,
+    /// The connection whose message is being answered.
+    pub(super) present: usize,
+    /// The connections that the COMPOUNDs of `executed` came over.
+    pub(super) executed_on: Vec<usize>,
+    /// Which connections are bound to which sessions.
+    bound: BTreeSet<(usize, Sessionid4)>,
+    /// BIND_CONN_TO_SESSION is refused with this.
+    pub(super) bind_refusal: Option<Nfsstat4>,
     streams: Vec<TcpStream>,
     is_over: bool,
 }
@@ -155,6 +165,10 @@ impl Server {
             freed: 0,
             wrong_handles: 0,
             seen: 0,
+            present: 0,
+            executed_on: Vec::new(),
+            bound: BTreeSet::new(),
+            bind_refusal: None,
             streams: Vec::new(),
             is_over: false,
         }));
@@ -204,16 +218,16 @@ fn accept(listener: &TcpListener, state: &Arc<Mutex<State>>) {
         if locked.is_over {
             return;
         }
-        if let Ok(copy) = stream.try_clone() {
-            locked.streams.push(copy);
-        }
+        let number = locked.streams.len();
+        let copy = stream.try_clone().expect("files are left");
+        locked.streams.push(copy);
         drop(locked);
         let state = state.clone();
-        thread::spawn(move || serve(stream, &state));
+        thread::spawn(move || serve(stream, number, &state));
     }
 }
 
-fn serve(mut stream: TcpStream, state: &Mutex<State>) {
+fn serve(mut stream: TcpStream, number: usize, state: &Mutex<State>) {
     let mut reader = RecordReader::new(64 << 20);
     let mut buffer = vec![0; 1 << 20];
     loop {
@@ -223,6 +237,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
         let mut input = &buffer[..n];
         while let Some(record) = reader.next_record(&mut input).expect("records") {
             let Ok(mut state) = state.lock() else { return };
+            state.present = number;
             let Some(messages) = state.message(record) else {
                 let _ = stream.shutdown(Shutdown::Both);
                 return;
@@ -298,7 +313,10 @@ impl State {
                 }
             }
             Args::BindConnToSession(args) => {
-                if self.sessions.contains_key(&args.sessid) {
+                if let Some(status) = self.bind_refusal {
+                    compound.fail(Operation::BindConnToSession, status);
+                } else if self.sessions.contains_key(&args.sessid) {
+                    self.bound.insert((self.present, args.sessid));
                     compound.result::<BindConnToSessionArgs>(&Ok(BindConnToSessionOk {
                         sessid: args.sessid,
                         dir: args.dir,
@@ -344,6 +362,7 @@ impl State {
             slots: (0..slots).map(slot).collect(),
         };
         self.sessions.insert(sessionid, session);
+        self.bound.insert((self.present, sessionid));
         CreateSessionOk {
             sessionid,
             sequence: args.sequence,
@@ -374,6 +393,7 @@ impl State {
         let is_set_up = ops.first() == Some(&Operation::ReclaimComplete);
         let seen = Seen {
             nth: self.seen,
+            conn: self.present,
             ops: ops.clone(),
         };
         let deed = match is_set_up {
@@ -454,6 +474,7 @@ impl State {
             status_flags: flags,
         }));
         self.executed.push(ops);
+        self.executed_on.push(self.present);
         let mut current: Vec<u8> = Vec::new();
         for (at, op) in rest.iter().enumerate() {
             let status = match deed {
@@ -479,6 +500,9 @@ impl State {
         let Some(session) = self.sessions.get_mut(&args.sessionid) else {
             return Checked::Failed(Nfsstat4::Badsession);
         };
+        if !self.bound.contains(&(self.present, args.sessionid)) {
+            return Checked::Failed(Nfsstat4::ConnNotBoundToSession);
+        }
         let Some(slot) = session.slots.get_mut(args.slotid as usize) else {
             return Checked::Failed(Nfsstat4::Badslot);
         };
@@ -681,6 +705,18 @@ enum Checked {
 }
 
 impl State {
+    /// Ends all connections.
+    pub(super) fn cut_all(&mut self) {
+        for stream in &self.streams {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// The binding of a connection is lost.
+    pub(super) fn unbind(&mut self, conn: usize) {
+        self.bound.retain(|(of, _)| *of != conn);
+    }
+
     /// Drops all sessions but the last one: those that scripts have declared lost.
     pub(super) fn forget_sessions_of_losers(&mut self) {
         while self.sessions.len() > 1 {

@@ -152,6 +152,7 @@ impl State {
         }
         let seen = Seen {
             nth: self.seen,
+            conn: self.present,
             ops: names.to_vec(),
         };
         self.seen += 1;
