@@ -181,7 +181,7 @@ parameters! {
     NCONNECT: u32 = p(
         Group::Transport,
         Kind::Int(1, 16, "connections"),
-        "NFSv4.1 and 4.2: connections that each client has, with one client ID and one session",
+        "NFSv4.1 and 4.2: connections of each client and its session",
     )
     .of_driver(NfsPlan::DRIVER)
     .default("1")

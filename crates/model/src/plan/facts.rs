@@ -103,6 +103,8 @@ pub struct DriverFacts {
     pub reserved_ports: bool,
     /// How procs share connections, where it makes any.
     pub connections: Option<Connections>,
+    /// How many connections each of these is, where it is more than one.
+    pub nconnect: u32,
     /// BIOD_MAX_READS and BIOD_MAX_WRITES.
     pub biods: (u32, u32),
     /// When COMMIT is called, where the protocol has it.

@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `state` | the state of a shard and of a call |
 //! | `client` | a client and its session |
-//! | `conns` | the connections of a client |
+//! | `conns` | a connection of a client |
+//! | `trunking` | what the connections of a client have in common |
 //! | `setup` | its set-up, what it has lost, the renewal of its lease |
 //! | `compounds` | which operations each call has |
 //! | `encode` | which call is sent next, its slot, its bytes |
@@ -39,6 +40,7 @@ mod reply;
 mod results;
 mod setup;
 mod state;
+mod trunking;
 mod version40;
 mod work;
 mod work_calls;

@@ -91,6 +91,7 @@ impl DriverSettings for NfsPlan {
             own_port: self.own_port(),
             reserved_ports: self.resvport,
             connections: Some(self.connections),
+            nconnect: self.nconnect,
             biods: (self.biod_max_reads, self.biod_max_writes),
             commit,
             resend_after,
@@ -125,6 +126,11 @@ impl DriverSettings for NfsPlan {
         );
         DriverText {
             protocol: format!("NFSv{}", self.version.name()),
+            rows: self
+                .clients_text()
+                .map(|text| ("Client IDs", text))
+                .into_iter()
+                .collect(),
             user: match (self.security.is_sys(), self.username.as_str()) {
                 (true, _) => format!("user {}", self.uid),
                 (false, "") => "the owner of the tickets".to_owned(),
@@ -181,13 +187,21 @@ impl DriverSettings for NfsPlan {
 }
 
 impl NfsPlan {
+    /// Which connections are one client, where not each is one by itself.
+    fn clients_text(&self) -> Option<String> {
+        match (self.client_ids, self.nconnect) {
+            (ClientIds::Shared, _) => Some("one client ID per thread and server".to_owned()),
+            (ClientIds::Connection, 0 | 1) => None,
+            (ClientIds::Connection, n) => Some(format!("each a client with nconnect={n}")),
+        }
+    }
+
     /// How procs share connections, and these client IDs, in text.
     fn connections_text(&self) -> String {
         let connections = self.connections.text(self.transport);
-        match (self.client_ids, self.nconnect) {
-            (ClientIds::Shared, _) => format!("{connections}, one client ID per thread and server"),
-            (ClientIds::Connection, 0 | 1) => connections,
-            (ClientIds::Connection, n) => format!("{connections}, each a client with nconnect={n}"),
+        match self.clients_text() {
+            Some(clients) => format!("{connections} ({clients})"),
+            None => connections,
         }
     }
 
