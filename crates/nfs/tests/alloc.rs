@@ -321,6 +321,17 @@ fn nothing_is_allocated_per_operation_with_open_files() {
             sandbox.run(|| count_on(&plan, path));
         }
     }
+    // One client with two connections.
+    let trunk = NfsPlan {
+        connections: Connections::Shared(1),
+        nconnect: 2,
+        ..plan(
+            export.nfs_port,
+            (NfsVersion::V41, CommitPolicy::at_once()),
+            Transport::Tcp,
+        )
+    };
+    sandbox.run(|| count_on(&trunk, path));
 }
 
 fn count_on(plan: &NfsPlan, path: &str) {

@@ -169,7 +169,7 @@ parameters! {
     .classic()
     .default("proc")
     .standard(StandardValue::Fixed("proc"))
-    .help("A number shares connections as kernel clients do (nconnect). Over SMB every proc keeps a session of its own.");
+    .help("A number shares connections as kernel clients do. Over NFSv4.1 and 4.2 CLIENT_IDS and NCONNECT say which of them are one client. Over SMB every proc keeps a session of its own.");
     CLIENT_IDS: ClientIds = p(
         Group::Transport,
         choice::<ClientIds>(),

@@ -253,6 +253,20 @@ fn options_that_contradict_each_other() {
         let expected = format!("NFSv{version} needs connections");
         assert!(got[0].contains(&expected), "{got:?}");
     }
+    for version in ["3", "4.0"] {
+        for several in ["NCONNECT=2", "CLIENT_IDS=shared"] {
+            let several = [&format!("NFS_VERSION={version}"), several];
+            let got = bad(Path::new("/nowhere"), LEAST, &several);
+            let expected = format!("NFSv{version} has no sessions that several connections");
+            assert!(got[0].contains(&expected), "{got:?}");
+        }
+    }
+    let both = ["NFS_VERSION=4.1", "NCONNECT=2", "CLIENT_IDS=shared"];
+    let got = bad(Path::new("/nowhere"), LEAST, &both);
+    assert!(
+        got[0].contains("all connections of a thread are one client"),
+        "{got:?}"
+    );
     let version = ["NFS_VERSION=4.1", "BENCHMARK=nfs2-1997"];
     let got = bad(Path::new("/nowhere"), LEAST, &version);
     assert!(got[0].contains("is for NFS version 2"), "{got:?}");
@@ -279,6 +293,17 @@ fn options_that_contradict_each_other() {
         let (procs, load) = (format!("PROCS={procs}"), format!("LOAD={procs}"));
         let connections = format!("CONNECTIONS={connections}");
         let options = [&procs, &load, &connections, "RESVPORT=on"];
+        let resolved = resolve(&sources(Path::new("/nowhere"), LEAST, &options));
+        assert_eq!(resolved.is_ok(), fits, "{options:?}");
+    }
+    for (nconnect, fits) in [(5, true), (6, false)] {
+        let nconnect = format!("NCONNECT={nconnect}");
+        let options = [
+            "NFS_VERSION=4.1",
+            "CONNECTIONS=100",
+            &nconnect,
+            "RESVPORT=on",
+        ];
         let resolved = resolve(&sources(Path::new("/nowhere"), LEAST, &options));
         assert_eq!(resolved.is_ok(), fits, "{options:?}");
     }

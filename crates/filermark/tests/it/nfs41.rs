@@ -94,6 +94,10 @@ fn alone_ganesha_vfs_is_measured_over_versions_41_and_42() {
             .set("BIOD_MAX_WRITES", 8)
             .set("BLOCK_SIZE", 8),
     );
+    let several = sweep(&sandbox, export, "4.1")
+        .set("CONNECTIONS", 2)
+        .set("NCONNECT", 4);
+    assert_eq!(assert_measured(&several).counter("connections"), 8);
     let stats = ended.point(1).stats.expect("figures");
     assert_eq!(stats.transfer_bytes, (8192, 8192));
     assert!(stats.counters["checked_bytes"] > 0);
@@ -248,6 +252,11 @@ fn alone_the_kernels_servers_are_measured_over_versions_41_and_42_and_keep_no_cl
             &sweep(&sandbox, &export, "4.2")
                 .set("VERIFY", "on")
                 .set("CONNECTIONS", 2),
+        );
+        assert_measured(
+            &sweep(&sandbox, &export, "4.1")
+                .set("CONNECTIONS", 2)
+                .set("NCONNECT", 4),
         );
         for (benchmark, version) in [("general-nfs41", "4.1"), ("general-nfs42", "4.2")] {
             let sweep = sweep(&sandbox, &export, version).set("LOAD", 200);

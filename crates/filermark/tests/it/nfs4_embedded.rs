@@ -63,6 +63,46 @@ fn sweeps_over_both_versions_are_measured() {
     }
 }
 
+/// Several connections of a client: the record says how many, and the server has one client ID and session for
+/// each client. With CLIENT_IDS=shared that is one for each thread.
+#[test]
+fn clients_with_several_connections_are_measured() {
+    let _turn = beside_others();
+    for (rule, nconnect, shards, expected) in
+        [("connection", 4, 2, [2, 2, 8]), ("shared", 1, 1, [1, 1, 2])]
+    {
+        let server = serve(ServerOptions::default());
+        let ended = sweep(&server, "4.1")
+            .set("LOAD", "100 200")
+            .set("VERIFY", "on")
+            .set("CONNECTIONS", 2)
+            .set("SHARDS", shards)
+            .set("CLIENT_IDS", rule)
+            .set("NCONNECT", nconnect)
+            .into_rc()
+            .succeed();
+        assert_without_errors(&ended);
+        for point in &ended.record().points {
+            let counters = &point.measured().expect("measured").counters;
+            let present = ["client_ids", "sessions", "connections"].map(|name| counters[name]);
+            assert_eq!(present, expected, "{rule}");
+        }
+        for never in [
+            "reconnects",
+            "lost_sessions",
+            "bound_sessions",
+            "verify_errors",
+        ] {
+            assert_eq!(ended.counter(never), 0, "{never}");
+        }
+        assert_ended(&server);
+        let stats = server.stats();
+        let bound = stats.of4(Operation4::BindConnToSession);
+        assert_eq!(bound, expected[2] - expected[0], "{rule}");
+        assert_empty(&server);
+    }
+}
+
 /// What the server grants is in the record, and nothing of it stays.
 #[test]
 fn delegations_are_counted_and_returned() {
@@ -162,7 +202,12 @@ fn the_checks_of_version_42_pass() {
 #[test]
 fn calls_are_executed_once_when_connections_are_cut_and_replies_lost() {
     let _turn = beside_others();
-    for drop in ["conn@60", "reply@1%"] {
+    for (drop, nconnect) in [
+        ("conn@60", 1),
+        ("conn@60", 4),
+        ("reply@1%", 1),
+        ("reply@1%", 4),
+    ] {
         let server = serve(ServerOptions {
             drop: drop.parse().expect("a fault"),
             ..ServerOptions::default()
@@ -170,6 +215,8 @@ fn calls_are_executed_once_when_connections_are_cut_and_replies_lost() {
         let ended = sweep(&server, "4.1")
             .set("LOAD", 400)
             .set("RUNTIME", 2)
+            .set("CONNECTIONS", 2)
+            .set("NCONNECT", nconnect)
             .set("RPC_TIMEOUT_MS", 150)
             // On a busy machine replies are late that are not lost.
             .set("RPC_RETRIES", 100)

@@ -11,6 +11,7 @@ mod real;
 mod real4;
 mod sentences;
 mod support;
+mod trunks;
 mod validation;
 mod validation2;
 mod version4;

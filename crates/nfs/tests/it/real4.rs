@@ -19,7 +19,7 @@ use filermark_testbed::{
 };
 use std::time::Duration;
 
-const SERVER: ServerOptions = ServerOptions {
+pub const SERVER: ServerOptions = ServerOptions {
     read_only: false,
     space_mib: None,
     root_squash: false,
@@ -36,7 +36,7 @@ fn plan_for(ganesha: &Ganesha) -> (NfsPlan, MountPoint) {
     plan_of(ganesha.export())
 }
 
-fn plan_of(export: &Export) -> (NfsPlan, MountPoint) {
+pub fn plan_of(export: &Export) -> (NfsPlan, MountPoint) {
     let plan = NfsPlan {
         version: NfsVersion::V41,
         uid: 0,

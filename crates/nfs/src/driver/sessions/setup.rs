@@ -242,9 +242,9 @@ impl Core<Sessions> {
         let is_idle = now.since(client.last_call) >= wait;
         let is_due = is_idle && client.needs_renewal();
         if is_due && !self.state.stop.is_raised() {
-            self.own.client(conn).is_renewing = true;
             self.counters.add(Tally::LeaseRenewals);
-            self.own_call(conn, None, StateCall::Renew);
+            let is_begun = self.own_call(conn, None, StateCall::Renew);
+            self.own.client(conn).is_renewing = is_begun;
         }
         if is_idle {
             self.own.client(conn).last_call = now;

@@ -3,7 +3,7 @@
 use crate::counter::{
     COMMIT_FAILURES, CounterDecl, DUPLICATE_REPLIES, END_COMMITS, END_LOST_WRITES, LOST_WRITES,
     READ_COMMITS, RETRANSMITS, SEND_ERRORS, SLOT_WAIT_US, SLOT_WAITS, UNCOMMITTED_WRITES,
-    UNSTABLE_WRITES, WRITE_COMMITS, counters, shared,
+    UNSTABLE_WRITES, WINDOW_WAIT_US, WINDOW_WAITS, WRITE_COMMITS, counters, shared,
 };
 
 const fn c(name: &'static str, text: &'static str) -> CounterDecl {
@@ -171,11 +171,11 @@ counters! {
         )
         .warns("attempts to establish a context of Kerberos again failed, and calls waited: the log of the client host says why");
         WindowWaits = c(
-            "window_waits",
+            WINDOW_WAITS,
             "Kerberos: calls that waited because the sequence window of their context was full.",
         );
         WindowWaitTime = c(
-            "window_wait_us",
+            WINDOW_WAIT_US,
             "Kerberos: the time of these waits together, in microseconds. Waits of an operation's first call are before its service time.",
         );
         Callbacks = c("callbacks", "NFSv4.1: calls of the server; all were answered.");
