@@ -419,4 +419,13 @@ fn procs_share_connections_or_have_their_own() {
     let used = ["a", "b", "a", "b", "a"].map(&mut next);
     assert_eq!(used, [0, 2, 1, 3, 0], "targets do not mix");
     assert_eq!(conns.finish().len(), 4);
+    for (rule, wanted, made) in [
+        (Connections::PerProc, [0, 3, 6], 9),
+        (Connections::Shared(2), [0, 3, 0], 6),
+    ] {
+        let mut wide =
+            ConnectionAssigner::<Again, _>::new(rule, Transport::Tcp, 0, 1).with_width(3);
+        let used = ["a"; 3].map(|target| wide.next(target, address, ConnState::default));
+        assert_eq!((used, wide.finish().len()), (wanted, made), "{rule:?}");
+    }
 }

@@ -226,7 +226,11 @@ impl NfsDriver {
 
 /// The client of each connection, from the targets of those that procs have. Connections without a proc have the
 /// target of the one before.
-fn clients_of<T: PartialEq>(plan: &NfsPlan, conns: usize, targets: &BTreeMap<u32, T>) -> Vec<u32> {
+pub(super) fn clients_of<T: PartialEq>(
+    plan: &NfsPlan,
+    conns: usize,
+    targets: &BTreeMap<u32, T>,
+) -> Vec<u32> {
     let conns = 0..conns as u32;
     if plan.client_ids == ClientIds::Connection {
         return conns.map(|conn| conn / plan.nconnect.max(1)).collect();

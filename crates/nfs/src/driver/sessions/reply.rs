@@ -81,6 +81,7 @@ impl Core<Sessions> {
         }
         self.wake_blocked(conn);
         if self.own.client(conn).lacks_slots() {
+            self.give_up_others(conn);
             return lost(
                 "no slot of the session is usable: the server has not answered their calls"
                     .to_owned(),
@@ -308,7 +309,12 @@ impl Core<Sessions> {
                 established.session.cancel(taken);
                 self.wake_blocked(conn);
             }
-            _ => client.lose_slot(),
+            _ => {
+                client.lose_slot();
+                if client.lacks_slots() {
+                    self.give_up_others(conn);
+                }
+            }
         }
     }
 

@@ -215,6 +215,8 @@ impl Core<Sessions> {
         let again = client.lose();
         self.counters
             .add_many(Tally::LostSessions, u64::from(is_first));
+        // Their calls would wait for a session that this connection, without calls, does not set up.
+        self.give_up_others(conn);
         again
     }
 

@@ -120,7 +120,8 @@ impl Core<Sessions> {
         }
     }
 
-    /// The session is set up on this connection: the others of the client leave the one before.
+    /// The session that there was is not used any more, for a reason that this connection has found: the others
+    /// of the client are closed, and bound to the next one.
     pub(super) fn give_up_others(&mut self, conn: u32) {
         for at in 0..self.own.client_of(conn).conns().len() {
             let other = self.own.client_of(conn).conns()[at];

@@ -301,3 +301,34 @@ fn a_call_that_is_sent_again_keeps_its_stateid() {
     assert!(bench.counters()["reconnects"] > 0);
     bench.end();
 }
+
+/// The server calls over any connection of the session; a callback that is sent again over another one gets the
+/// same results, and nothing is done twice.
+#[test]
+fn callbacks_are_answered_over_every_connection_of_a_session() {
+    let mut first: Option<usize> = None;
+    let mut is_repeated = false;
+    let script = move |seen: &Seen| {
+        if seen.ops != [Putfh, Getattr] || is_repeated || first == Some(seen.conn) {
+            return Deed::Good;
+        }
+        is_repeated = first.replace(seen.conn).is_some();
+        recall(50 + u32::from(is_repeated), 1, stateid(FIRST))
+    };
+    let server = Server::start(16, script);
+    server.state().grants = Some(false);
+    let plan = NfsPlan {
+        delegations: DelegationUse::Keep,
+        nconnect: 2,
+        ..plan()
+    };
+    let mut bench = Bench::with(plan, 1, server);
+    bench.succeed(read(0, SIZE));
+    let answers = answers(&mut bench, 2);
+    assert_eq!(answers, [(50, Nfsstat4::Ok), (51, Nfsstat4::Ok)]);
+    wait_for(&mut bench, |state| state.delegations.is_empty());
+    let counters = bench.counters();
+    assert_eq!(counters["delegations_recalled"], 1);
+    assert_eq!((counters["callbacks"], counters["DELEGRETURN"]), (2, 1));
+    bench.end();
+}

@@ -1,6 +1,7 @@
 //! Several connections of one client and session.
 
 use super::*;
+use crate::driver::open::clients_of;
 use filermark_model::plan::ClientIds;
 use filermark_onc::nfs4::Nfsstat4;
 use filermark_onc::nfs4::Operation::*;
@@ -231,4 +232,81 @@ fn a_server_that_binds_no_other_connection_is_named() {
     let error = driver.shard4(setup, MinorVersion::V1).expect_err("refused");
     assert!(error.reason.contains("does not bind another"), "{error:?}");
     assert!(server.state().clients.is_empty());
+}
+
+/// With CLIENT_IDS=shared the connections to one server are a client; a connection without a proc belongs to the
+/// server of the one before.
+#[test]
+fn clients_follow_from_the_plan_and_the_servers() {
+    let targets = BTreeMap::from([(0, "a"), (1, "b"), (2, "a"), (4, "c")]);
+    let shared = NfsPlan {
+        client_ids: ClientIds::Shared,
+        ..plan()
+    };
+    assert_eq!(clients_of(&shared, 6, &targets), [0, 1, 0, 0, 2, 2]);
+    assert_eq!(clients_of(&trunk(2), 6, &targets), [0, 0, 1, 1, 2, 2]);
+    assert_eq!(clients_of(&plan(), 3, &targets), [0, 1, 2]);
+}
+
+/// The wait of a call for the window of its context is counted from when both are there.
+#[test]
+fn waits_for_the_window_of_a_context_are_counted_as_time() {
+    use crate::driver::contexts::{Contexts, Space};
+    let Some(contexts) = Contexts::for_tests(1) else {
+        return; // this host has no library of Kerberos
+    };
+    let mut bench = Bench::new(good);
+    let core = &mut bench.shard.core;
+    core.contexts = Some(Box::new(contexts));
+    let begun = core.state.tick();
+    let wait = |core: &mut Core<Sessions>, since: Nanos, now: Nanos| {
+        let contexts = core.contexts.as_mut().expect("as set");
+        *contexts.full_since(0).expect("a connection") = Some(since);
+        core.state.now = now;
+        core.count_window_wait(0);
+    };
+    wait(core, begun, begun + Nanos(5_000_000));
+    assert_eq!(bench.counters().get("window_waits"), None, "no call waits");
+    bench.submit(0, getattr());
+    let core = &mut bench.shard.core;
+    let slot = core.calls.next_to_encode(0).expect("it waits");
+    let of_call = core.calls.get(slot).first;
+    // The window was full before the call, and became full after it.
+    wait(core, Nanos(of_call.0 - 1_000), of_call + Nanos(2_000_000));
+    wait(core, of_call + Nanos(1_000_000), of_call + Nanos(4_000_000));
+    core.end_window_wait(0);
+    core.count_window_wait(0);
+    let contexts = core.contexts.as_mut().expect("as set");
+    assert_eq!(contexts.space(0, of_call), Space::Free);
+    core.contexts = None;
+    let counters = bench.counters();
+    assert_eq!(
+        (counters["window_waits"], counters["window_wait_us"]),
+        (2, 5_000)
+    );
+    bench.wait(1);
+    bench.end();
+}
+
+/// The only call of a connection ends and the session cannot be used any more: the calls of the others, which
+/// wait for slots, do not wait for that connection.
+#[test]
+fn calls_do_not_wait_for_a_connection_that_has_none() {
+    let script = |seen: &Seen| match seen.nth {
+        0 => Deed::Used(Nfsstat4::SeqMisordered),
+        _ => Deed::Good,
+    };
+    let plan = NfsPlan {
+        rpc_timeout_ms: 30_000,
+        ..trunk(2)
+    };
+    let mut bench = Bench::with(plan, 2, Server::start(1, script));
+    for proc in 0..2 {
+        bench.submit(proc, getattr());
+    }
+    let ended = bench.wait(2);
+    let refused = ended.values().filter(|o| o.status != Status::Ok).count();
+    assert_eq!(refused, 1, "{ended:?}");
+    assert_eq!(bench.counters().get("timeouts"), None);
+    bench.end_with_sessions();
 }
