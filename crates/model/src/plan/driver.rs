@@ -30,6 +30,8 @@ macro_rules! drivers {
         /// Which driver makes the load, and how.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "name")]
+        // One per plan: its size does not matter.
+        #[allow(clippy::large_enum_variant)]
         pub enum DriverPlan {
             $($(#[$meta])* #[serde(rename = $name)] $driver($settings),)+
         }
