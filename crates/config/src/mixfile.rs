@@ -226,7 +226,11 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
         let of = match protocol {
             Protocol::Nfs2 => " of NFS version 2",
             Protocol::Smb1 | Protocol::Smb2 => " of SMB",
-            Protocol::Nfs3 | Protocol::Nfs41 | Protocol::Nfs42 | Protocol::Posix => "",
+            Protocol::Nfs3
+            | Protocol::Nfs40
+            | Protocol::Nfs41
+            | Protocol::Nfs42
+            | Protocol::Posix => "",
         };
         let names = known.iter().map(|o| o.name());
         let of_later = has_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == lower);
@@ -254,6 +258,7 @@ fn names_of(protocol: Protocol) -> &'static [Op] {
     match protocol {
         Protocol::Nfs3 => Op::NFS42,
         Protocol::Nfs2
+        | Protocol::Nfs40
         | Protocol::Nfs41
         | Protocol::Nfs42
         | Protocol::Smb1

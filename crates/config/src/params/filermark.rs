@@ -34,7 +34,7 @@ parameters! {
         "The benchmark, by name",
     )
     .default("general-nfs3")
-    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-nfs41 and general-nfs42 are its mix translated to NFSv4, general-smb1 and general-smb2 are similar ones over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs42-offload has the operations that only NFSv4.2 has; nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are modelled on the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
+    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-nfs40, general-nfs41 and general-nfs42 are its mix translated to NFSv4, general-smb1 and general-smb2 are similar ones over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs42-offload has the operations that only NFSv4.2 has; nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are modelled on the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
     IGNORE_UNKNOWN: bool = p(
         Group::Output,
         Kind::Switch,
@@ -231,7 +231,7 @@ parameters! {
     .of_driver(NfsPlan::DRIVER)
     .example("4.1")
     .standard(StandardValue::Choice(nfs_version))
-    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.0, 4.1 and 4.2 measure with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1; general-nfs41, general-nfs42 and nfs42-offload have operations of version 4, too. They need TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
+    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.0, 4.1 and 4.2 measure with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1; general-nfs40, general-nfs41, general-nfs42 and nfs42-offload have operations of version 4, too. They need TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
     SECURITY: NfsSecurity = p(
         Group::Server,
         choice::<NfsSecurity>(),

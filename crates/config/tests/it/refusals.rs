@@ -426,7 +426,7 @@ fn a_mix_has_only_operations_of_its_version() {
         (
             "lock",
             "3",
-            "the mix has the operation lock, which NFSv3 does not have; set NFS_VERSION=4.1 or 4.2",
+            "the mix has the operation lock, which NFSv3 does not have; set NFS_VERSION=4.0, 4.1 or 4.2",
         ),
     ] {
         let options = [format!("MIXFILE={mix}"), format!("NFS_VERSION={version}")];

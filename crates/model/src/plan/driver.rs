@@ -127,6 +127,8 @@ drivers! {
         Nfs2 = nfs::NFS2,
         /// NFS version 3, over TCP or UDP.
         Nfs3 = nfs::NFS3,
+        /// NFS version 4.0, over TCP.
+        Nfs40 = nfs::NFS40,
         /// NFS version 4.1, over TCP.
         Nfs41 = nfs::NFS41,
         /// NFS version 4.2, over TCP.

@@ -15,7 +15,7 @@
 //! | `opening` | when files are opened and closed, and what waits for that |
 //! | `delegations` | delegations: granted, used, recalled, returned, revoked |
 //! | `callbacks` | answers to calls of the server |
-//! | `version40` | what only version 4.0 has: numbered owners of opens (`owners`), names (`names`) |
+//! | `version40` | what only version 4.0 has: numbered owners of opens and locks (`owners`, `turns`), names (`names`) |
 //! | `ending` | CLOSE, DESTROY_SESSION and DESTROY_CLIENTID at the end |
 //!
 //! A READ or WRITE that finds its file not open makes an OPEN as a call of its operation, and
@@ -37,6 +37,7 @@ mod reply;
 mod results;
 mod setup;
 mod state;
+mod turns;
 mod version40;
 mod work;
 mod work_calls;
@@ -80,10 +81,9 @@ impl Variant for Sessions {
     }
 
     /// All operations of version 3 can be translated.
-    fn refusal(core: &Core<Self>, op: NfsOp, action: Action) -> Option<u32> {
+    fn refusal(core: &Core<Self>, op: NfsOp, _action: Action) -> Option<u32> {
         let is_refused = match core.own.request.minor {
-            MinorVersion::V0 => matches!(action, Action::V4(_)),
-            MinorVersion::V1 => op.op().needs_nfs42(),
+            MinorVersion::V0 | MinorVersion::V1 => op.op().needs_nfs42(),
             MinorVersion::V2 => false,
         };
         is_refused.then_some(NOT_IN_VERSION)
@@ -178,6 +178,7 @@ impl Variant for Sessions {
 
     fn parked(core: &mut Core<Self>, slot: u32) {
         core.stop_using(slot);
+        core.end_turn(slot);
         core.delayed(slot);
     }
 
@@ -189,6 +190,7 @@ impl Variant for Sessions {
         core.stop_using(slot);
         core.drop_slot(slot);
         core.give_back_owner(slot, outcome);
+        core.end_turn(slot);
         core.state_call_ended(slot, outcome);
     }
 

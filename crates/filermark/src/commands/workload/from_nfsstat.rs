@@ -104,8 +104,8 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> CommandResult {
 /// The operations that a run over a version can have.
 const fn ops_of(run: NfsVersion) -> &'static [Op] {
     match run {
-        NfsVersion::V2 | NfsVersion::V3 | NfsVersion::V40 => Op::NFS3,
-        NfsVersion::V41 => Op::NFS41,
+        NfsVersion::V2 | NfsVersion::V3 => Op::NFS3,
+        NfsVersion::V40 | NfsVersion::V41 => Op::NFS41,
         NfsVersion::V42 => Op::NFS42,
     }
 }

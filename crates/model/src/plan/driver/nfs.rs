@@ -12,7 +12,7 @@ use crate::plan::network::{Connections, IpChoice, Transport};
 use crate::protocol::NfsVersion;
 pub use counters::NfsCounter;
 pub use delegations::DelegationUse;
-pub(super) use driver::{NFS2, NFS3, NFS41, NFS42};
+pub(super) use driver::{NFS2, NFS3, NFS40, NFS41, NFS42};
 pub use security::NfsSecurity;
 use serde::{Deserialize, Serialize};
 

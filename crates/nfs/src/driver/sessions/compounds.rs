@@ -30,12 +30,14 @@ pub(super) enum StateCall {
     DestroySession,
     /// Ends the client.
     DestroyClientid,
+    /// Version 4.0: ends the owner of locks with this number of a proc.
+    ReleaseOwner { proc: u32, number: u32 },
     /// A call of an operation that version 3 does not have.
     Work(Work),
 }
 
 impl StateCall {
-    const fn compound(self) -> Row {
+    const fn compound(self, minor: MinorVersion) -> Row {
         match self {
             Self::Open(_) => &[Sequence, Putfh, Open, Getattr],
             Self::Confirm(_) => &[Sequence, Putfh, OpenConfirm],
@@ -45,7 +47,8 @@ impl StateCall {
             Self::Renew => &[Sequence],
             Self::DestroySession => &[Operation::DestroySession],
             Self::DestroyClientid => &[Operation::DestroyClientid],
-            Self::Work(work) => work.compound(),
+            Self::ReleaseOwner { .. } => &[ReleaseLockowner],
+            Self::Work(work) => work.compound(minor),
         }
     }
 }
@@ -53,7 +56,7 @@ impl StateCall {
 /// The operations of a call; NULL has none and is no COMPOUND. Version 4.0 has the same without SEQUENCE.
 pub(super) fn of(call: &Call<SessionCall>, minor: MinorVersion) -> Row {
     let row = match call.own.kind {
-        Some(kind) => kind.compound(),
+        Some(kind) => kind.compound(minor),
         None if call.own.is_plus && call.procedure == Procedure::Read => {
             &[Sequence, Putfh, ReadPlus]
         }
@@ -100,7 +103,7 @@ pub(super) fn needs_slot(call: &Call<SessionCall>, minor: MinorVersion) -> bool 
 /// given that owner: OPEN.
 pub(super) fn is_open(call: &Call<SessionCall>) -> bool {
     match call.own.kind {
-        Some(kind) => matches!(kind, StateCall::Open(_)),
+        Some(kind) => matches!(kind, StateCall::Open(_) | StateCall::Work(Work::Open)),
         None => call.procedure == Procedure::Create,
     }
 }

@@ -144,6 +144,7 @@ impl Core<Sessions> {
             proc,
             key,
             owner: None,
+            lock_owner: None,
         });
         if !self.own_call(conn, op, kind(place)) {
             self.own.forget_closing(place);

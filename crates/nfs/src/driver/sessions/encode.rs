@@ -220,7 +220,6 @@ impl Core<Sessions> {
         compound: &mut CompoundWriter<'_, Operation>,
     ) {
         let client = &self.own.clients[call.conn as usize];
-        let session = client.session.as_ref().map(|known| &known.session);
         match kind {
             StateCall::Open(key) => {
                 let owner = self.owner_name(call, op.proc);
@@ -262,7 +261,7 @@ impl Core<Sessions> {
             }
             StateCall::Renew if self.own.has_sessions() => {}
             StateCall::Renew => {
-                let clientid = session.map(|s| s.clientid()).unwrap_or_default();
+                let clientid = self.clientid(call.conn);
                 compound.op(&RenewArgs { clientid });
             }
             // It is encoded by `encode_work`.
@@ -286,8 +285,17 @@ impl Core<Sessions> {
                 let sessionid = client.to_be_destroyed().unwrap_or_default();
                 compound.op(&DestroySessionArgs { sessionid });
             }
+            StateCall::ReleaseOwner { proc, number } => {
+                let owner = OwnerName::of_locks(self.own.owners[proc as usize], number);
+                compound.op(&ReleaseLockownerArgs {
+                    lock_owner: StateOwner4 {
+                        clientid: self.clientid(call.conn),
+                        owner: owner.as_bytes(),
+                    },
+                });
+            }
             StateCall::DestroyClientid => {
-                let clientid = session.map(|s| s.clientid()).unwrap_or_default();
+                let clientid = self.clientid(call.conn);
                 compound.op(&DestroyClientidArgs { clientid });
             }
         }
@@ -459,15 +467,22 @@ impl Core<Sessions> {
         }
     }
 
+    /// The client ID of a connection; 0: there is none.
+    pub(super) fn clientid(&self, conn: u32) -> Clientid4 {
+        let client = &self.own.clients[conn as usize];
+        let session = client.session.as_ref().map(|up| &up.session);
+        session.map_or(0, |session| session.clientid())
+    }
+
     /// The name of the owner of an OPEN.
-    fn owner_name(&self, call: &Call<SessionCall>, proc: u32) -> OwnerName {
+    pub(super) fn owner_name(&self, call: &Call<SessionCall>, proc: u32) -> OwnerName {
         let number = call.own.owner.map(|owner| owner.number);
         OwnerName::new(self.own.owners[proc as usize], number)
     }
 
     /// OPEN of the current file for this access. In a session client ID and sequence number are not used;
     /// where delegations are kept, the server decides whether it grants one.
-    fn open_args<'a>(
+    pub(super) fn open_args<'a>(
         &self,
         call: &Call<SessionCall>,
         access: u32,
@@ -483,12 +498,10 @@ impl Core<Sessions> {
         if has_sessions {
             return open;
         }
-        let client = &self.own.clients[call.conn as usize];
-        let session = client.session.as_ref().map(|up| &up.session);
         OpenArgs {
             seqid: call.own.owner.map_or(0, |owner| owner.seqid),
             owner: StateOwner4 {
-                clientid: session.map_or(0, |session| session.clientid()),
+                clientid: self.clientid(call.conn),
                 owner: owner.as_bytes(),
             },
             ..open
@@ -548,7 +561,7 @@ pub(super) const fn putfh(object: FileHandle4<'_>) -> PutfhArgs<'_> {
 }
 
 /// OPEN in a session, which needs no client ID and no sequence number.
-pub(super) const fn open_args<'a>(
+const fn open_args<'a>(
     share_access: u32,
     owner: &'a [u8],
     openhow: Openflag4<'a>,

@@ -1,6 +1,6 @@
 //! The end of the clients: CLOSE of what is open, DESTROY_SESSION, DESTROY_CLIENTID. Servers
-//! keep clients that do not send them for a long time. Version 4.0 has CLOSE alone: its client IDs
-//! end with their leases (RFC 7530 section 9.5).
+//! keep clients that do not send them for a long time. Version 4.0 has CLOSE and RELEASE_LOCKOWNER alone: its
+//! client IDs end with their leases (RFC 7530 section 9.5).
 
 use super::client::Ending;
 use super::compounds::StateCall;
@@ -22,15 +22,16 @@ impl Core<Sessions> {
 
     fn end_client(&mut self, conn: u32) {
         let has_sessions = self.own.has_sessions();
+        let releases = self.own.released.iter().any(|owner| owner.conn == conn);
         let client = self.own.client(conn);
         match client.ending {
             Ending::Running if client.session.is_none() => client.ending = Ending::Done,
             Ending::Running => client.ending = Ending::Closing,
-            Ending::Closing if client.closing == 0 && !has_sessions => {
+            Ending::Closing if client.closing == 0 && !has_sessions && !releases => {
                 client.session = None;
                 client.ending = Ending::Done;
             }
-            Ending::Closing if client.closing == 0 => {
+            Ending::Closing if client.closing == 0 && has_sessions => {
                 if client.to_be_destroyed().is_none() {
                     client.ending = Ending::Client;
                 } else if self.own_call(conn, None, StateCall::DestroySession) {

@@ -2,7 +2,7 @@
 
 use super::compounds::StateCall;
 use super::opens::{self, OpenFile, OpenState};
-use super::state::{Closing, SessionCall, Sessions, Waiter};
+use super::state::{Closing, Released, SessionCall, Sessions, Waiter};
 use crate::driver::core::{Core, Span};
 use crate::driver::counters::Tally;
 use crate::driver::ops::INTERNAL;
@@ -27,6 +27,8 @@ pub(super) enum Need {
     Closed(u32),
     /// Neither its OPEN nor its CLOSE is under way.
     Settled(u32),
+    /// No LOCK or LOCKU of another operation is under way.
+    Turn(u32),
 }
 
 /// Whether a call can be sent, as far as its file is concerned.
@@ -77,7 +79,11 @@ impl Core<Sessions> {
                 let opens = &self.own.opens[proc as usize];
                 let mut keys = keys.into_iter().flatten();
                 let closed = keys.find(|key| !opens.is_open(*key, share::BOTH));
-                return closed.map_or(Need::Nothing, |key| Need::Open(key, share::BOTH));
+                return match (closed, self.other_turn(slot)) {
+                    (Some(key), _) => Need::Open(key, share::BOTH),
+                    (None, Some(key)) => Need::Turn(key),
+                    (None, None) => Need::Nothing,
+                };
             }
             Some(_) => return Need::Nothing,
         }
@@ -115,7 +121,7 @@ impl Core<Sessions> {
     }
 
     /// The key of the file of a transfer.
-    fn key_of(&self, slot: u32) -> u32 {
+    pub(super) fn key_of(&self, slot: u32) -> u32 {
         let call = self.calls.get(slot);
         let logical = self.ops.get(call.op);
         if logical.resending
@@ -151,7 +157,7 @@ impl Core<Sessions> {
         let (key, access) = match self.need(slot) {
             Need::Nothing => return Prepared::Ready,
             Need::Open(key, access) => (key, access),
-            Need::Closed(key) | Need::Settled(key) => (key, 0),
+            Need::Closed(key) | Need::Settled(key) | Need::Turn(key) => (key, 0),
         };
         let is_to_be_open = access != 0;
         let call = self.calls.get(slot);
@@ -161,6 +167,7 @@ impl Core<Sessions> {
         let file = self.own.opens[proc as usize].find(key);
         let lacks = |file: &OpenFile| access & !file.access != 0;
         let lacks_access = file.as_deref().is_some_and(lacks);
+        let has_turn = file.as_deref().is_some_and(|file| file.turn.is_some());
         let (state, is_sent) = file.map_or((None, false), |f| (Some(f.state), f.is_sent));
         let is_begun = match (state, is_to_be_open) {
             (Some(OpenState::Open(_)), true) if lacks_access => self.open(op, conn, key, access),
@@ -176,12 +183,17 @@ impl Core<Sessions> {
                 self.make_space(op, conn);
                 self.open(op, conn, key, access)
             }
+            (Some(OpenState::Open(_)), false) if has_turn => {
+                self.ops.get_mut(op).stamp_sent(now);
+                true
+            }
             (Some(OpenState::Open(_)), false) => self.close(Some(op), conn, proc, key),
         };
         if !is_begun {
             return Prepared::Blocked;
         }
         self.stop_using(slot);
+        self.end_turn(slot);
         let call = self.calls.get(slot);
         if !call.on_wire && !call.own.is_repeated {
             // The OPEN or CLOSE may need the slot.
@@ -212,7 +224,7 @@ impl Core<Sessions> {
         }
     }
 
-    /// Begins the CLOSE of an open file.
+    /// Begins the CLOSE of an open file; `false`: not now.
     pub(super) fn close(&mut self, op: Option<u32>, conn: u32, proc: u32, key: u32) -> bool {
         let handle = self.handle_of(proc, key);
         let Some(file) = self.own.opens[proc as usize].find(key) else {
@@ -221,6 +233,10 @@ impl Core<Sessions> {
         let OpenState::Open(stateid) = file.state else {
             return false;
         };
+        if file.turn.is_some() {
+            return false;
+        }
+        let lock_owner = file.lock.map(|lock| lock.number);
         let (owner, is_delegated) = (file.owner, file.delegation.is_some());
         if is_delegated && !self.return_delegation(op, conn, proc, key) {
             return false;
@@ -231,6 +247,7 @@ impl Core<Sessions> {
             proc,
             key,
             owner,
+            lock_owner,
         };
         let place = self.own.keep_closing(closing);
         if !self.own_call(conn, op, StateCall::Close(place)) {
@@ -240,6 +257,7 @@ impl Core<Sessions> {
         if let Some(file) = self.own.opens[proc as usize].find(key) {
             file.state = OpenState::Closing;
             file.is_sent = false;
+            file.lock = None;
         }
         self.own.client(conn).closing += 1;
         true
@@ -295,6 +313,9 @@ impl Core<Sessions> {
             .is_some_and(|f| f.state == OpenState::Closing)
         {
             opens.remove(key);
+        }
+        if let Some(number) = closing.lock_owner {
+            self.release_owner(Released { conn, proc, number });
         }
         self.wake(proc, key);
     }
@@ -471,7 +492,12 @@ impl Core<Sessions> {
                 let opens = &mut self.own.opens[proc as usize];
                 if opens.find(key).is_some_and(|f| f.state == lost) {
                     self.return_delegation(None, conn, proc, key);
+                    let lost = self.own.opens[proc as usize].get(key);
+                    let lock = lost.and_then(|file| file.lock);
                     self.own.opens[proc as usize].remove(key);
+                    if let Some(number) = lock.map(|lock| lock.number) {
+                        self.release_owner(Released { conn, proc, number });
+                    }
                     self.counters.add(Tally::LostOpens);
                 }
             }
@@ -514,6 +540,7 @@ impl Core<Sessions> {
 
     /// Closes what is open and not in use; whether a file is open still.
     pub(super) fn close_idle(&mut self) -> bool {
+        self.release_owners();
         for proc in 0..self.procs.len() as u32 {
             self.close_from(proc, ObjectId(0));
         }

@@ -1,7 +1,7 @@
 //! The files that a proc has open, by key: the number of the object, or of the operation that
 //! fills a file.
 
-use super::owners::Owner;
+use super::owners::{LockOwner, Owner};
 use filermark_engine::driver::ObjectId;
 use filermark_engine::name::Name;
 use filermark_onc::nfs4::{Stateid4, share};
@@ -82,6 +82,10 @@ pub(super) struct OpenFile {
     last_use: u64,
     /// Version 4.0: its owner.
     pub(super) owner: Option<Owner>,
+    /// Version 4.0: the owner of its locks, from its first LOCK on.
+    pub(super) lock: Option<LockOwner>,
+    /// Version 4.0: the xid of the LOCK or LOCKU under way. Others, and its CLOSE, wait for that.
+    pub(super) turn: Option<u32>,
     /// Where it was created, if this proc has created it.
     pub(super) name: Option<(ObjectId, Name)>,
 }
@@ -176,6 +180,8 @@ impl ProcOpens {
             users: 0,
             last_use: number,
             owner: None,
+            lock: None,
+            turn: None,
             name: None,
         };
         let at = match self.place(key) {
@@ -218,6 +224,7 @@ impl ProcOpens {
             self.files[at].name = name;
             // Calls under way know the earlier key.
             self.files[at].users = 0;
+            self.files[at].turn = None;
             if let Some(held) = &mut self.files[at].delegation {
                 held.users = 0;
             }

@@ -280,6 +280,10 @@ impl Core<Sessions> {
             }
             Some(StateCall::Close(place)) => self.closed(conn, place),
             Some(StateCall::Return(place) | StateCall::Free(place)) => self.returned(conn, place),
+            Some(StateCall::ReleaseOwner { .. }) => {
+                let client = self.own.client(conn);
+                client.closing = client.closing.saturating_sub(1);
+            }
             Some(StateCall::Renew) => self.own.client(conn).renewed(),
             Some(StateCall::DestroySession) => self.session_ended(conn),
             Some(StateCall::DestroyClientid) => self.client_ended(conn, outcome),

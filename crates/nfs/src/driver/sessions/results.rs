@@ -147,6 +147,11 @@ impl Core<Sessions> {
                 Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => Err(status.into()),
                 Ok(()) | Err(_) => Ok(CallOutcome::Ok),
             },
+            // An owner that the server keeps ends with the lease.
+            StateCall::ReleaseOwner { .. } => match compound.read::<ReleaseLockownerArgs<'_>>()? {
+                Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => Err(status.into()),
+                Ok(()) | Err(_) => Ok(CallOutcome::Ok),
+            },
             StateCall::DestroySession => {
                 compound.read::<DestroySessionArgs>()??;
                 Ok(CallOutcome::Ok)

@@ -54,6 +54,16 @@ pub(super) struct Closing {
     pub(super) key: u32,
     /// Version 4.0: its owner.
     pub(super) owner: Option<Owner>,
+    /// Version 4.0: the number of the owner of its locks, which is released after that.
+    pub(super) lock_owner: Option<u32>,
+}
+
+/// Version 4.0: an owner of locks whose RELEASE_LOCKOWNER could not be begun yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Released {
+    pub(super) conn: u32,
+    pub(super) proc: u32,
+    pub(super) number: u32,
 }
 
 /// The state of all connections and procs of a shard.
@@ -80,6 +90,8 @@ pub(crate) struct Sessions {
     /// Files that are being closed.
     pub(super) closing: Vec<Option<Closing>>,
     pub(super) closing_free: Vec<u32>,
+    /// Version 4.0: owners of locks that are to be released.
+    pub(super) released: Vec<Released>,
     /// Counts uses of opens.
     pub(super) uses: u64,
     /// By operation: what those keep that version 3 does not have.
@@ -110,6 +122,7 @@ impl Sessions {
             waiting: Vec::with_capacity(64),
             closing: Vec::new(),
             closing_free: Vec::new(),
+            released: Vec::new(),
             uses: 0,
             works: Vec::new(),
             delegations,

@@ -6,6 +6,7 @@ use super::opens::OpenState;
 use super::owners::Owner;
 use super::reply::{Judged, failed};
 use super::state::Sessions;
+use super::work_calls::Work;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use crate::driver::reply::CallOutcome;
@@ -33,6 +34,7 @@ impl Core<Sessions> {
             let proc = self.ops.get(call.op).proc;
             call.own.owner = Some(self.own.free_owners[proc as usize].take());
         }
+        self.begin_turn(slot);
         true
     }
 
@@ -46,6 +48,9 @@ impl Core<Sessions> {
                 let file = self.own.opens[proc as usize].find(key)?;
                 Some(&mut file.owner)
             }
+            Some(StateCall::Work(Work::Confirm | Work::Close)) => {
+                Some(&mut self.own.works[call.op as usize].owner)
+            }
             _ => Some(&mut call.own.owner),
         }
     }
@@ -57,7 +62,13 @@ impl Core<Sessions> {
             left if left == NUMBERED_AT + 1 => compound.status,
             _ => Nfsstat4::Ok,
         };
-        let is_close = matches!(self.calls.get(slot).own.kind, Some(StateCall::Close(_)));
+        if self.settle_locks(slot, status) {
+            return;
+        }
+        let is_close = matches!(
+            self.calls.get(slot).own.kind,
+            Some(StateCall::Close(_) | StateCall::Work(Work::Close))
+        );
         let Some(owner) = self.owner_of(slot) else {
             return;
         };
@@ -85,6 +96,12 @@ impl Core<Sessions> {
                 self.send_anew(slot);
                 Some(Judged::Requeued)
             }
+            // The file is opened again, by another owner.
+            (Nfsstat4::BadSeqid, Some(StateCall::Work(Work::Lock)))
+                if self.open_again(slot, status) =>
+            {
+                Some(Judged::Requeued)
+            }
             (
                 Nfsstat4::StaleClientid
                 | Nfsstat4::StaleStateid
@@ -106,6 +123,7 @@ impl Core<Sessions> {
     /// Puts a call back into the queue, as a new one: the server may have kept the reply to it.
     pub(super) fn send_anew(&mut self, slot: u32) {
         let now = self.state.now;
+        self.end_turn(slot);
         self.calls.park(slot);
         self.calls.unpark(slot, now);
     }
@@ -123,6 +141,8 @@ impl Core<Sessions> {
             return;
         };
         file.owner = Some(owner);
+        file.lock = None;
+        file.turn = None;
         if open.rflags & open_result::CONFIRM == 0 {
             self.own.client(conn).works();
             return;
@@ -182,6 +202,23 @@ impl Core<Sessions> {
             return;
         }
         let was_sent = call.on_wire;
+        let is_unanswered = matches!(
+            outcome,
+            CallOutcome::Ends(Status::TimedOut | Status::Disconnected | Status::Garbage)
+        );
+        match call.own.kind {
+            Some(StateCall::Work(Work::Lock | Work::Unlock)) if is_unanswered && was_sent => {
+                return self.lose_locks(slot);
+            }
+            // The owner stays with the operation.
+            Some(StateCall::Work(Work::Confirm | Work::Close)) => {
+                if is_unanswered && was_sent {
+                    self.own.works[call.op as usize].owner = None;
+                }
+                return;
+            }
+            _ => {}
+        }
         // A CLOSE by itself is no call of an operation of the proc.
         let proc = match call.own.kind {
             Some(StateCall::Close(place)) => self.own.closing(place).map(|closing| closing.proc),
@@ -190,10 +227,6 @@ impl Core<Sessions> {
         let Some(proc) = proc else {
             return;
         };
-        let is_unanswered = matches!(
-            outcome,
-            CallOutcome::Ends(Status::TimedOut | Status::Disconnected | Status::Garbage)
-        );
         let owner = self.owner_of(slot).and_then(Option::take);
         if let Some(owner) = owner.filter(|_| !(is_unanswered && was_sent)) {
             self.own.free_owners[proc as usize].put_back(owner);

@@ -39,7 +39,7 @@ impl Core<Sessions> {
         let conn = self.procs[proc as usize].conn;
         let next = self.own.works[op as usize].next.take();
         // What is open or locked is given up also after a failure.
-        let gives_up = matches!(next, Some(Work::Close | Work::Unlock));
+        let gives_up = matches!(next, Some(Work::Confirm | Work::Close | Work::Unlock));
         if let Some(next) = next.filter(|_| status == Status::Ok || gives_up) {
             if self.own_call(conn, Some(op), StateCall::Work(next)) {
                 return;
@@ -47,6 +47,10 @@ impl Core<Sessions> {
             self.ops.get_mut(op).fail(Status::Disconnected);
         }
         self.unpin(op);
+        // Version 4.0: the owner of its open opens another file.
+        if let Some(owner) = self.own.works[op as usize].owner.take() {
+            self.own.free_owners[proc as usize].put_back(owner);
+        }
     }
 
     /// Keeps the file of this call open until the operation has ended.

@@ -1,7 +1,9 @@
 //! The calls of the operations that version 3 does not have: what they consist of, and what an operation keeps
 //! between them.
 
+use super::owners::Owner;
 use filermark_engine::driver::V4Action;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::Operation::{self, *};
 use filermark_onc::nfs4::{Stateid4, Verf};
 
@@ -10,11 +12,13 @@ use filermark_onc::nfs4::{Stateid4, Verf};
 pub(in crate::driver) enum Work {
     /// Opens a file by its name.
     Open,
+    /// Version 4.0: confirms that.
+    Confirm,
     /// Closes it.
     Close,
     /// Locks a range.
     Lock,
-    /// Unlocks it, and gives up the state of the lock's owner.
+    /// Unlocks it; in a session also gives up the state of the lock's owner.
     Unlock,
     /// Reserves space.
     Allocate,
@@ -58,12 +62,14 @@ impl Work {
     }
 
     /// The operations of the call.
-    pub(super) const fn compound(self) -> &'static [Operation] {
+    pub(super) const fn compound(self, minor: MinorVersion) -> &'static [Operation] {
         match self {
             Self::Open => &[Sequence, Putfh, Open, Getfh, Access, Getattr],
+            Self::Confirm => &[Sequence, Putfh, OpenConfirm],
             Self::Close => &[Sequence, Putfh, Close],
             Self::Lock => &[Sequence, Putfh, Lock],
-            Self::Unlock => &[Sequence, Putfh, Locku, FreeStateid],
+            Self::Unlock if minor.has_sessions() => &[Sequence, Putfh, Locku, FreeStateid],
+            Self::Unlock => &[Sequence, Putfh, Locku],
             Self::Allocate => &[Sequence, Putfh, Allocate, Getattr],
             Self::Deallocate => &[Sequence, Putfh, Deallocate, Getattr],
             Self::Seek => &[Sequence, Putfh, Seek],
@@ -101,6 +107,8 @@ pub(super) struct WorkState {
     pub(super) next: Option<Work>,
     /// The state of its open, or of its lock.
     pub(super) stateid: Stateid4,
+    /// Version 4.0: the owner of its open.
+    pub(super) owner: Option<Owner>,
     /// The file that is not closed before the operation has ended.
     pub(super) pinned: Option<u32>,
     /// COPY: bytes that were copied.

@@ -1,6 +1,7 @@
 //! The calls of the operations that version 3 does not have: arguments and results.
 
-use super::encode::{GETATTR, open_args, putfh};
+use super::encode::{GETATTR, putfh};
+use super::opens;
 use super::owners::OwnerName;
 use super::results::{Early, Results, rest};
 use super::state::{SessionCall, Sessions};
@@ -64,25 +65,28 @@ impl Core<Sessions> {
             return;
         };
         let state = self.own.works[call.op as usize];
-        // 0 is the latest state (RFC 8881 section 8.2.2).
-        let held = Stateid4 {
-            seqid: 0,
-            ..state.stateid
-        };
+        let mut held = state.stateid;
+        if self.own.has_sessions() {
+            // The latest state (RFC 8881 section 8.2.2).
+            held.seqid = 0;
+        }
         match work {
             Work::Open => {
                 let place = self.place(op);
-                let owner = operation_owner(self.own.owners[op.proc as usize], call.op);
-                let claim = OpenClaim4::Null(place.text.as_bytes());
-                let access = share::BOTH | share::WANT_NO_DELEG;
+                let (owner, access) = match self.own.has_sessions() {
+                    true => (
+                        operation_owner(self.own.owners[op.proc as usize], call.op),
+                        share::BOTH | share::WANT_NO_DELEG,
+                    ),
+                    false => (self.owner_name(call, op.proc), share::BOTH),
+                };
+                let open = OpenArgs {
+                    claim: OpenClaim4::Null(place.text.as_bytes()),
+                    ..self.open_args(call, access, &owner, Openflag4::NoCreate)
+                };
                 compound
                     .op(&putfh(place.dir))
-                    .op(&open_args(
-                        access,
-                        owner.as_bytes(),
-                        Openflag4::NoCreate,
-                        claim,
-                    ))
+                    .op(&open)
                     .op(&GetfhArgs {})
                     .op(&AccessArgs { access: ALL_RIGHTS })
                     .op(&GETATTR);
@@ -107,13 +111,35 @@ impl Core<Sessions> {
         match work {
             Work::Close => {
                 compound.op(&CloseArgs {
-                    seqid: 0,
+                    seqid: state.owner.map_or(0, |owner| owner.seqid),
                     open_stateid: held,
+                });
+            }
+            Work::Confirm => {
+                compound.op(&OpenConfirmArgs {
+                    open_stateid: held,
+                    seqid: state.owner.map_or(0, |owner| owner.seqid),
                 });
             }
             Work::Lock => {
                 let owner = operation_owner(self.own.owners[op.proc as usize], call.op);
-                compound.op(&lock(call.op, stateid, owner.as_bytes()));
+                let args = lock(call.op, stateid, owner.as_bytes());
+                match self.own.has_sessions() {
+                    true => {
+                        compound.op(&args);
+                    }
+                    false => {
+                        let key = opens::of_object(action.object());
+                        self.encode_lock(call, op.proc, key, args, compound);
+                    }
+                }
+            }
+            Work::Unlock if !self.own.has_sessions() => {
+                let (lock_stateid, seqid) = self.unlocked_state(call, (op.proc, op.action), held);
+                compound.op(&LockuArgs {
+                    seqid,
+                    ..unlock(call.op, lock_stateid)
+                });
             }
             Work::Unlock => {
                 compound
@@ -180,9 +206,25 @@ impl Core<Sessions> {
         compound.read::<PutfhArgs<'_>>()??;
         match work {
             Work::Open => {
+                let open = compound.read::<OpenArgs<'_>>()??;
+                let call = self.calls.get_mut(slot);
                 let state = &mut self.own.works[op as usize];
-                state.stateid = compound.read::<OpenArgs<'_>>()??.stateid;
-                state.next = Some(Work::Close);
+                state.stateid = open.stateid;
+                state.owner = call.own.owner.take();
+                let is_to_be_confirmed = open.rflags & open_result::CONFIRM != 0;
+                state.next = match state.owner.is_some() && is_to_be_confirmed {
+                    true => Some(Work::Confirm),
+                    false => Some(Work::Close),
+                };
+            }
+            Work::Confirm => {
+                let confirmed = compound.read::<OpenConfirmArgs>()?;
+                if let Ok(open) = &confirmed {
+                    let state = &mut self.own.works[op as usize];
+                    state.stateid = open.open_stateid;
+                    state.next = Some(Work::Close);
+                }
+                return self.given_up(confirmed.map(|_| ()), compound);
             }
             Work::Close => {
                 let closed = compound.read::<CloseArgs>()?;
@@ -194,10 +236,14 @@ impl Core<Sessions> {
                 let state = &mut self.own.works[op as usize];
                 state.stateid = stateid;
                 state.next = Some(Work::Unlock);
+                self.note_locks(slot, stateid);
                 self.pin(slot);
             }
             Work::Unlock => {
                 let unlocked = compound.read::<LockuArgs>()?;
+                if let Ok(unlocked) = &unlocked {
+                    self.note_locks(slot, unlocked.lock_stateid);
+                }
                 return self.given_up(unlocked.map(|_| ()), compound);
             }
             Work::Allocate => compound.read::<AllocateArgs>()??,

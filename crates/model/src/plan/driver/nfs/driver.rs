@@ -34,6 +34,15 @@ pub(in crate::plan) const NFS3: ProtocolDecl = ProtocolDecl {
     ..NFS2
 };
 
+/// NFS version 4.0, with opens and locks: the operations of version 4.1.
+pub(in crate::plan) const NFS40: ProtocolDecl = ProtocolDecl {
+    title: "NFS version 4.0",
+    driver_word: "nfs40",
+    benchmark: Some("general-nfs40"),
+    nfs_version: Some(NfsVersion::V40),
+    ..NFS41
+};
+
 /// NFS version 4.1, with opens and locks.
 pub(in crate::plan) const NFS41: ProtocolDecl = ProtocolDecl {
     title: "NFS version 4.1",
@@ -75,8 +84,8 @@ impl DriverSettings for NfsPlan {
         let (commit, validates) = match self.version {
             NfsVersion::V2 => (None, Some("NFSv2")),
             NfsVersion::V3 => (Some(self.commit), Some("NFSv3")),
+            NfsVersion::V40 => (Some(self.commit), Some("NFSv4.0")),
             NfsVersion::V41 => (Some(self.commit), Some("NFSv4.1")),
-            NfsVersion::V40 => (Some(self.commit), None),
             NfsVersion::V42 => (Some(self.commit), Some("NFSv4.2")),
         };
         let resend_after = match self.transport {
@@ -143,10 +152,9 @@ impl DriverSettings for NfsPlan {
     fn ops(&self) -> OpSet {
         match self.version {
             NfsVersion::V2 => OpSet::NFS2,
-            // Those of version 3 as COMPOUNDs.
-            NfsVersion::V3 | NfsVersion::V40 => OpSet::NFS3,
-            // And those of their own.
-            NfsVersion::V41 => OpSet::NFS41,
+            NfsVersion::V3 => OpSet::NFS3,
+            // Those of version 3 as COMPOUNDs, and those of their own: 4.1 adds none to 4.0.
+            NfsVersion::V40 | NfsVersion::V41 => OpSet::NFS41,
             NfsVersion::V42 => OpSet::NFS42,
         }
     }
@@ -162,7 +170,7 @@ impl DriverSettings for NfsPlan {
     fn advice_without(&self, op: Op) -> &'static str {
         match op.nfs() {
             Some(_) if op.needs_nfs42() => "set NFS_VERSION=4.2, or leave it out of the mix",
-            Some(_) => "set NFS_VERSION=4.1 or 4.2, or leave it out of the mix",
+            Some(_) => "set NFS_VERSION=4.0, 4.1 or 4.2, or leave it out of the mix",
             None => "leave it out of the mix",
         }
     }

@@ -88,7 +88,38 @@ impl Work {
         counters
     }
 
+    #[track_caller]
+    fn refuses_later_operations(&mut self) {
+        for (action, _) in all().into_iter().skip(2) {
+            let request = Request {
+                token: 0,
+                proc: 0,
+                action,
+            };
+            let Submit::Done(outcome) = self.shard.submit(&request) else {
+                panic!("{action:?}");
+            };
+            assert!(matches!(outcome.status, Status::Refused(_)), "{action:?}");
+        }
+    }
+
+    /// Ends the clients, and compares what was counted meanwhile.
+    #[track_caller]
+    fn ended_with(mut self, expected: &[(&str, u64)]) {
+        self.end_clients();
+        let counters = self.counters();
+        for (name, count) in expected {
+            assert_eq!(counters.get(*name), Some(count), "{name}: {counters:?}");
+        }
+        let served = self._world.server.stats();
+        assert_eq!(served.of4(Operation4::Locku), served.of4(Operation4::Lock));
+    }
+
     fn end(mut self) {
+        self.end_clients();
+    }
+
+    fn end_clients(&mut self) {
         let now = self.shard.core.state.clock.now();
         self.shard.end(now + Nanos::from_secs(60));
         assert!(
@@ -236,6 +267,78 @@ fn operations_on_one_file_do_not_disturb_each_other() {
     work.end();
 }
 
+/// Version 4.0: the first LOCK of a file has the owner of its open, the next ones its own. The owner of locks ends
+/// with the file.
+#[test]
+fn version_40_opens_and_locks_with_numbered_owners() {
+    let mut work = Work::of(ServerOptions::default(), NfsVersion::V40);
+    work.counters();
+    for _ in 0..3 {
+        let outcome = work.good(open_by_name());
+        assert_eq!(outcome.physical, 2);
+    }
+    // The data is opened for the first of these.
+    for physical in [3, 2, 2] {
+        assert_eq!(work.good(LOCK).physical, physical);
+    }
+    let counters = work.counters();
+    assert_eq!((counters["OPEN"], counters["CLOSE"]), (4, 3));
+    assert_eq!((counters["LOCK"], counters["LOCKU"]), (3, 3));
+    for never in ["OPEN_CONFIRM", "FREE_STATEID", "RELEASE_LOCKOWNER"] {
+        assert!(!counters.contains_key(never), "{counters:?}");
+    }
+    work.ended_with(&[("CLOSE", 1), ("RELEASE_LOCKOWNER", 1)]);
+}
+
+/// Version 4.0: the calls of one owner wait for each other, whatever operation they belong to.
+#[test]
+fn version_40_numbers_the_calls_of_an_owner_one_at_a_time() {
+    let mut work = Work::of(ServerOptions::default(), NfsVersion::V40);
+    work.counters();
+    let many: Vec<Action> = (0..8).flat_map(|_| [open_by_name(), LOCK]).collect();
+    for outcome in work.run_all(&many) {
+        assert_eq!(outcome.status, Status::Ok);
+    }
+    let counters = work.counters();
+    assert_eq!((counters["LOCK"], counters["LOCKU"]), (8, 8));
+    assert_eq!((counters["OPEN"], counters["CLOSE"]), (9, 8));
+    for never in ["lost_opens", "refused_closes"] {
+        assert!(!counters.contains_key(never), "{counters:?}");
+    }
+    work.ended_with(&[("CLOSE", 1), ("RELEASE_LOCKOWNER", 1)]);
+}
+
+/// Version 4.0: a call of an owner whose reply was lost is executed once.
+#[test]
+fn version_40_gets_the_replies_of_owners_again_after_a_lost_connection() {
+    let mut work = Work::of(
+        ServerOptions {
+            drop: "conn@9".parse().expect("a fault"),
+            ..ServerOptions::default()
+        },
+        NfsVersion::V40,
+    );
+    for _ in 0..30 {
+        work.good(open_by_name());
+        work.good(LOCK);
+    }
+    let counters = work.counters();
+    assert!(counters["reconnects"] >= 10, "{counters:?}");
+    assert_eq!((counters["LOCK"], counters["LOCKU"]), (30, 30));
+    for never in ["lost_opens", "refused_closes", "lost_clients"] {
+        assert!(!counters.contains_key(never), "{counters:?}");
+    }
+    work.end();
+}
+
+/// Over 4.0 as over 4.1: what later versions have is refused, and the message names them.
+#[test]
+fn version_40_refuses_operations_of_version_42() {
+    let mut work = Work::of(ServerOptions::default(), NfsVersion::V40);
+    work.refuses_later_operations();
+    work.end();
+}
+
 /// The contents are compared as those of READ.
 #[test]
 fn what_read_plus_returns_is_compared() {
@@ -277,17 +380,7 @@ fn version_41_refuses_operations_of_version_42() {
     let mut work = Work::of(ServerOptions::default(), NfsVersion::V41);
     work.good(open_by_name());
     work.good(LOCK);
-    for (action, _) in all().into_iter().skip(2) {
-        let request = Request {
-            token: 0,
-            proc: 0,
-            action,
-        };
-        let Submit::Done(outcome) = work.shard.submit(&request) else {
-            panic!("{action:?}");
-        };
-        assert!(matches!(outcome.status, Status::Refused(_)), "{action:?}");
-    }
+    work.refuses_later_operations();
     work.end();
 }
 
