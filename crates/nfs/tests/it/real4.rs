@@ -471,6 +471,52 @@ fn the_kernel_server_is_validated_over_version_42() {
     assert_eq!(failed, [&KERNEL_FAILS[..], KERNEL_FAILS_42].concat());
 }
 
+/// What these servers do over version 4.0 that RFC 7530 does not allow.
+const GANESHA_FAILS_40: &[&str] = &[
+    // Any verifier confirms a client ID (section 16.34.5).
+    "setclientid_confirm.verifier",
+    // As over version 4.1.
+    "downgrade.access",
+    "close.closed",
+];
+const KERNEL_FAILS_40: &[&str] = &[];
+
+fn with_minor0((plan, mount): (NfsPlan, MountPoint)) -> (NfsPlan, MountPoint) {
+    let version = NfsVersion::V40;
+    (NfsPlan { version, ..plan }, mount)
+}
+
+#[test]
+fn ganesha_is_validated_over_version_40() {
+    let Some(ganesha) = ganesha() else {
+        return;
+    };
+    let (plan, mount) = with_minor0(plan_for(&ganesha));
+    let failed = failed_checks(ganesha.sandbox(), &plan, &mount);
+    assert_eq!(failed, GANESHA_FAILS_40);
+}
+
+#[test]
+fn the_kernel_servers_are_validated_over_version_40() {
+    for kernel in Kernel::present() {
+        let Some(sandbox) = available(Sandbox::new()) else {
+            return;
+        };
+        let security = KernelSecurity::default();
+        let started = KernelServer::start_as(&sandbox, kernel, SERVER, security);
+        let Some(mut server) = available(started) else {
+            return;
+        };
+        let (plan, mount) = with_minor0(plan_of(server.export()));
+        let failed = failed_checks(&sandbox, &plan, &mount);
+        assert_eq!(failed, KERNEL_FAILS_40, "{}", kernel.name());
+        // The client IDs stay, and nothing is open or locked under them.
+        let listed = "cat /proc/fs/nfsd/clients/*/states 2>/dev/null || true";
+        let states = server.run(listed, Duration::from_secs(60));
+        assert_eq!(states.expect("a shell").output.trim(), "");
+    }
+}
+
 /// knfsd of Linux 6.1 grants delegations for reading. It lists what clients have.
 #[test]
 fn the_kernel_server_s_delegations_are_used_recalled_and_returned() {
