@@ -193,7 +193,6 @@ impl Core<Sessions> {
             return Prepared::Blocked;
         }
         self.stop_using(slot);
-        self.end_turn(slot);
         let call = self.calls.get(slot);
         if !call.on_wire && !call.own.is_repeated {
             // The OPEN or CLOSE may need the slot.

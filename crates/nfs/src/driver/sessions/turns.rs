@@ -87,11 +87,13 @@ impl Core<Sessions> {
             return;
         };
         let xid = self.calls.get(slot).xid;
-        let file = self.own.opens[proc as usize].find(key);
-        if let Some(file) = file.filter(|file| file.turn == Some(xid)) {
-            file.turn = None;
-            self.wake(proc, key);
+        match self.own.opens[proc as usize].find(key) {
+            Some(file) if file.turn.is_some_and(|turn| turn != xid) => return,
+            Some(file) => file.turn = None,
+            // The server has lost it meanwhile.
+            None => {}
         }
+        self.wake(proc, key);
     }
 
     /// LOCK or LOCKU was not answered: the numbers that the server expects are not known. The file is closed, and
