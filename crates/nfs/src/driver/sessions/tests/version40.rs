@@ -409,6 +409,8 @@ fn a_lock_with_a_wrong_number_opens_its_file_again() {
 fn an_operation_open_is_confirmed() {
     let mut bench = bench(|_| Deed::Good);
     bench.server.state().v40.confirms = true;
+    let handles = &mut bench.shard.core.procs[0].handles;
+    handles.set(ObjectId(100 + NUMBER), b"found before");
     for physical in [3, 2] {
         let outcome = bench.run(open_made());
         assert_eq!((outcome.status, outcome.physical), (Status::Ok, physical));
