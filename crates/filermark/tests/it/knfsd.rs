@@ -67,9 +67,10 @@ pub fn clients(server: &mut KernelServer) -> String {
     run(
         server,
         "for client in /proc/fs/nfsd/clients/*/; do \
-             [ -d $client ] || continue; \
-             grep -q 'minor version: 0' $client/info && ! grep -v ', closed,' $client/states | grep -q . && continue; \
-             echo $client; cat $client/info $client/states; \
+             info=$(cat $client/info) && states=$(cat $client/states) || continue; \
+             open=$(echo \"$states\" | grep -v ', closed,'); \
+             case $info in *'minor version: 0'*) [ \"$open\" ] || continue;; esac; \
+             echo \"$client $info $states\"; \
          done 2>/dev/null; true",
     )
 }

@@ -212,9 +212,11 @@ impl State {
             })),
             Args::SetclientidConfirm(_) => compound.result::<SetclientidConfirmArgs>(&Ok(())),
             Args::Renew(_) => compound.result::<RenewArgs>(&Ok(())),
-            Args::Lock(_) => compound.result::<LockArgs<'_>>(&Ok(LockOk {
-                lock_stateid: stateid,
-            })),
+            Args::Lock(_) if self.minor_version == 0 => {
+                compound.result::<LockArgs<'_>>(&Ok(LockOk {
+                    lock_stateid: stateid,
+                }))
+            }
             Args::Locku(_) => compound.result::<LockuArgs>(&Ok(LockuOk {
                 lock_stateid: stateid,
             })),

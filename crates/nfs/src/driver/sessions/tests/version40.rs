@@ -410,7 +410,9 @@ fn an_operation_open_is_confirmed() {
     let mut bench = bench(|_| Deed::Good);
     bench.server.state().v40.confirms = true;
     let handles = &mut bench.shard.core.procs[0].handles;
-    handles.set(ObjectId(100 + NUMBER), b"found before");
+    // The handle of a file is its name on this server.
+    let text = name(NameKind::Small, NUMBER).text();
+    handles.set(ObjectId(100 + NUMBER), text.as_bytes());
     for physical in [3, 2] {
         let outcome = bench.run(open_made());
         assert_eq!((outcome.status, outcome.physical), (Status::Ok, physical));
