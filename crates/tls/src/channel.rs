@@ -52,6 +52,25 @@ pub enum Answer {
     No(String),
 }
 
+/// A message of which a part has come: plaintext goes where it belongs, without a second copy.
+#[derive(Debug)]
+pub struct Begun<'m> {
+    /// What has come of it.
+    pub message: &'m mut Vec<u8>,
+    /// How many bytes of it are missing.
+    pub missing: usize,
+}
+
+impl Begun<'_> {
+    /// Appends what belongs to the message; returns the rest.
+    fn take<'p>(&mut self, plain: &'p [u8]) -> &'p [u8] {
+        let (own, rest) = plain.split_at(self.missing.min(plain.len()));
+        self.message.extend_from_slice(own);
+        self.missing -= own.len();
+        rest
+    }
+}
+
 enum Stage {
     /// The answer to the request is awaited.
     StartRequest(ClientTls),
@@ -189,8 +208,9 @@ impl Channel {
         end
     }
 
-    /// Processes what was read into the buffer, up to `end`. Returns how many bytes of plaintext are at
-    /// its front then. Bytes that are to be sent, also after an error (alerts), are appended to `out`.
+    /// Processes what was read into the buffer, up to `end`. Plaintext completes the message that has begun;
+    /// returns how many bytes of it behind that are at the front of the buffer then. Bytes that are to be sent, also after an
+    /// error (alerts), are appended to `out`.
     ///
     /// # Errors
     /// Why there is no TLS; the connection is to be closed.
@@ -198,6 +218,7 @@ impl Channel {
         &mut self,
         scratch: &mut [u8],
         end: usize,
+        begun: Option<&mut Begun<'_>>,
         out: &mut Vec<u8>,
     ) -> Result<usize, TlsError> {
         let mut at = HEADROOM.min(end);
@@ -226,6 +247,7 @@ impl Channel {
         }
         let mut turn = Turn {
             scratch,
+            begun,
             plain: 0,
             at,
             end,
@@ -251,12 +273,13 @@ impl Channel {
         Ok(plain)
     }
 
-    /// Encrypts `plain` and appends the records to `out`. Only once the handshake is complete.
+    /// Encrypts `plain`: the records are in `out` from `at` on, in place of what was there. What is there
+    /// already is memory that needs not be filled with zeros first. Only once the handshake is complete.
     ///
     /// # Errors
     /// The session has ended.
-    pub fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
-        self.with_traffic(out, |traffic, out| append_sealed(traffic, plain, out))
+    pub fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>, at: usize) -> Result<(), TlsError> {
+        self.with_traffic(out, |traffic, out| put_sealed(traffic, plain, out, at))
     }
 
     /// Appends the notice of the end to `out` (RFC 8446 section 6.1).
@@ -265,7 +288,9 @@ impl Channel {
             return;
         }
         let closed = self.with_traffic(out, |traffic, out| {
-            grow(out, 256, |space| traffic.queue_close_notify(space))
+            grow(out, out.len(), 256, |space| {
+                traffic.queue_close_notify(space)
+            })
         });
         // The connection is closed in any case.
         drop(closed);
@@ -333,24 +358,28 @@ fn traffic<C: Records>(
     Err(TlsError::Broken("the session takes no data".to_owned()))
 }
 
-fn append_sealed(
+fn put_sealed(
     traffic: &mut dyn Traffic,
     plain: &[u8],
     out: &mut Vec<u8>,
+    at: usize,
 ) -> Result<(), EncryptError> {
     let records = plain.len().div_ceil(RECORD_PLAIN);
     let space = plain.len() + records * RECORD_ADDED;
-    grow(out, space, |space| traffic.encrypt(plain, space))
+    grow(out, at, space, |space| traffic.encrypt(plain, space))
 }
 
-/// Appends what `write` writes into space of this size, or of the size that it asks for.
+/// Puts what `write` writes at `start`, into space of at least this size, or of the size that it asks for.
 fn grow(
     out: &mut Vec<u8>,
+    start: usize,
     space: usize,
     mut write: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>,
 ) -> Result<(), EncryptError> {
-    let start = out.len();
-    out.resize(start + space, 0);
+    let start = start.min(out.len());
+    if out.len() < start + space {
+        out.resize(start + space, 0);
+    }
     let mut written = write(&mut out[start..]);
     if let Err(EncryptError::InsufficientSize(InsufficientSizeError { required_size })) = written {
         out.resize(start + required_size, 0);
@@ -374,7 +403,7 @@ fn encode(
     mut write: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
 ) -> Result<(), TlsError> {
     let mut failed = None;
-    let grown = grow(out, 1 << 10, |space| {
+    let grown = grow(out, out.len(), 1 << 10, |space| {
         write(space).map_err(|error| match error {
             EncodeError::InsufficientSize(size) => EncryptError::InsufficientSize(size),
             other => {
@@ -388,8 +417,9 @@ fn encode(
 }
 
 /// The processing of what one read brought.
-struct Turn<'a> {
+struct Turn<'a, 'b> {
     scratch: &'a mut [u8],
+    begun: Option<&'a mut Begun<'b>>,
     /// Plaintext at the front of the buffer.
     plain: usize,
     /// Where the bytes begin that were not processed.
@@ -399,7 +429,7 @@ struct Turn<'a> {
     is_ended: &'a mut bool,
 }
 
-impl Turn<'_> {
+impl Turn<'_, '_> {
     fn run<C: Records>(&mut self, conn: &mut C) -> Result<(), TlsError> {
         loop {
             let (front, back) = self.scratch.split_at_mut(self.at);
@@ -408,7 +438,10 @@ impl Turn<'_> {
             let is_done = match state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     while let Some(record) = traffic.next_record() {
-                        let payload = record?.payload;
+                        let mut payload = &*record?.payload;
+                        if let Some(begun) = &mut self.begun {
+                            payload = begun.take(payload);
+                        }
                         let place = front.get_mut(self.plain..self.plain + payload.len());
                         let Some(place) = place else {
                             return Err(TlsError::Broken("a record is too long".to_owned()));

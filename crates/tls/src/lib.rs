@@ -15,6 +15,6 @@ mod files;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use channel::{Answer, Channel, HEADROOM, SCRATCH_MIN, StartRequest, plain_of};
+pub use channel::{Answer, Begun, Channel, HEADROOM, SCRATCH_MIN, StartRequest, plain_of};
 pub use error::{FileError, TlsError};
 pub use files::{ClientFiles, ClientTls, ServerFiles, ServerTls};

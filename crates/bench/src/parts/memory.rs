@@ -1,4 +1,4 @@
-//! Memory of a file of the file set, and of an idle proc.
+//! Memory of a file of the file set, of an idle proc, and of a session.
 
 use crate::figure::{Bar, Figure, Figures};
 use crate::measured::{MeasuredOrReason, figures_only};
@@ -15,6 +15,25 @@ const PROCS: u32 = 10_000;
 /// Procs that have their directories, small files and links.
 const POPULATED: u32 = 500;
 
+/// Many idle procs: what their figures are called, the version of NFS, and the most KiB of each.
+struct IdleProcs {
+    called: &'static str,
+    version: &'static str,
+    kib_at_most: f64,
+}
+
+const V3: IdleProcs = IdleProcs {
+    called: "idle procs",
+    version: "3",
+    kib_at_most: 64.0,
+};
+/// Each with a connection, a client ID and a session of its own.
+const SESSIONS: IdleProcs = IdleProcs {
+    called: "idle procs with a session of NFSv4.1 each",
+    version: "4.1",
+    kib_at_most: 16.0,
+};
+
 /// Bytes per file, KiB per idle proc.
 pub fn measure(_: u32) -> MeasuredOrReason {
     figures_only(all())
@@ -22,7 +41,9 @@ pub fn measure(_: u32) -> MeasuredOrReason {
 
 fn all() -> Figures {
     // First, while there is no freed memory that could be reused.
-    let mut figures = idle()?;
+    let mut figures = idle(V3)?;
+    // Of the memory that is freed by now the resident one would show a part.
+    figures.extend(idle(SESSIONS)?.pop());
     figures.extend(populated()?);
     figures.extend(engine_state()?);
     figures.extend(whole()?);
@@ -87,21 +108,26 @@ fn figure(name: &str, bytes: f64) -> Figure {
 }
 
 /// Many connected, idle procs.
-fn idle() -> Figures {
-    let server = ServerProcess::start(ServerSpec::default())?;
+fn idle(procs: IdleProcs) -> Figures {
+    let server = ServerProcess::start(ServerSpec {
+        // Of the servers in one thread only that with a file system has sessions.
+        stores: procs.version != V3.version,
+        ..ServerSpec::default()
+    })?;
     let port = server.address.port();
-    let plan = plan(PROCS, "127.0.0.1:/export", (port, port), &[])?;
+    let options = [("NFS_VERSION", procs.version)];
+    let plan = plan(PROCS, "127.0.0.1:/export", (port, port), &options)?;
     let (held, resident) = (alloc::held_bytes(), cpu::resident_bytes());
     let bench = Bench::start(plan)?;
     let per_proc = |bytes: f64| vec![bytes / 1024.0 / f64::from(PROCS)];
     let held = per_proc((alloc::held_bytes() - held) as f64);
     let resident = per_proc(cpu::resident_bytes().saturating_sub(resident) as f64);
     drop(bench);
-    let name = |what: &str| format!("{PROCS} idle procs, {what}, per proc");
-    Ok(vec![
-        Figure::new(name("resident"), "KiB", resident).bar(Bar::AtMost(64.0)),
-        Figure::new(name("heap"), "KiB", held).bar(Bar::AtMost(64.0)),
-    ])
+    let figure = |what: &str, values| {
+        let name = format!("{PROCS} {}, {what}, per proc", procs.called);
+        Figure::new(name, "KiB", values).bar(Bar::AtMost(procs.kib_at_most))
+    };
+    Ok(vec![figure("resident", resident), figure("heap", held)])
 }
 
 /// Procs after INIT with very few I/O files.

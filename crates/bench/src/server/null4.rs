@@ -2,10 +2,13 @@
 //! stored, neither clients nor sessions nor states. SEQUENCE is answered with the slot and the sequence
 //! number that were sent. Each connection has a thread.
 
+mod prepared;
+
 use filermark_onc::nfs4::*;
 use filermark_onc::record::{OpenRecord, RecordReader};
 use filermark_onc::rpc::{CallHeader, ReplyHeader};
 use filermark_onc::xdr::{self, Decoder};
+use prepared::Prepared;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -52,6 +55,7 @@ struct Canned {
     /// GETATTR for the limits of the server.
     limits: Vec<u8>,
     data: Vec<u8>,
+    prepared: Prepared,
 }
 
 /// GETATTR's results with these values.
@@ -87,6 +91,13 @@ fn stat(ftype: Ftype4) -> Attributes<'static> {
 
 impl Canned {
     fn new() -> Self {
+        let mut canned = Self::unprepared();
+        // Without them it answers all the same.
+        canned.prepared = Prepared::new(&canned).unwrap_or_default();
+        canned
+    }
+
+    fn unprepared() -> Self {
         let limits = Attributes {
             supported_attrs: Some(Attributes::KNOWN),
             link_support: Some(true),
@@ -112,6 +123,7 @@ impl Canned {
             file: getattr(&stat(Ftype4::Reg)),
             limits: getattr(&limits),
             data: vec![0; TRANSFER_BYTES as usize],
+            prepared: Prepared::default(),
         }
     }
 
@@ -139,6 +151,9 @@ impl Canned {
         let Ok(call) = CallHeader::decode(&mut d) else {
             return Ok(());
         };
+        if call.proc == PROC_COMPOUND && self.prepared.append(call.xid, d.rest(), out) {
+            return Ok(());
+        }
         let open = OpenRecord::begin(out);
         ReplyHeader::encode_success(out, call.xid);
         if call.proc == PROC_COMPOUND {

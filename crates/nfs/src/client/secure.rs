@@ -65,7 +65,8 @@ impl SecureStream {
 
     /// Encrypts and sends.
     pub(super) fn write_all(&mut self, stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
-        let sealed = self.channel.seal(bytes, &mut self.out);
+        let end = self.out.len();
+        let sealed = self.channel.seal(bytes, &mut self.out, end);
         sealed.map_err(io::Error::other)?;
         let flushed = self.flush(stream);
         flushed.map_err(|error| self.reason(stream).unwrap_or(error))
@@ -102,7 +103,7 @@ impl SecureStream {
         }
         let received = self
             .channel
-            .receive(&mut self.scratch, at + came, &mut self.out);
+            .receive(&mut self.scratch, at + came, None, &mut self.out);
         let flushed = self.flush(stream);
         let length = received.map_err(io::Error::other)?;
         flushed?;

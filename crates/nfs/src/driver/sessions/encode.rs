@@ -172,12 +172,15 @@ impl Core<Sessions> {
             return;
         }
         let record = self.template.begin(out, call.xid, PROC_COMPOUND);
-        let mut compound = begin_compound(out, self.own.request.minor);
         let client = &self.own.clients[call.conn as usize];
-        if let (Some(taken), Some(established)) = (call.own.slot, &client.session) {
-            let cachethis = compounds::is_cached(call);
-            compound.op(&established.session.sequence(taken, cachethis));
-        }
+        let mut compound = match (call.own.slot, &client.session) {
+            (Some(taken), Some(established)) => {
+                let session = &established.session;
+                let sequence = session.sequence(taken, compounds::is_cached(call));
+                CompoundWriter::begin_in_session(out, session.minor().number(), &sequence)
+            }
+            _ => begin_compound(out, self.own.request.minor),
+        };
         match call.own.kind {
             Some(StateCall::Work(work)) => {
                 self.encode_work(work, call, op, stateid, &mut compound);
