@@ -4,7 +4,7 @@ use filermark_tls::testing::Authority;
 use tempfile::TempDir;
 
 const HELLO: &[u8] = b"hello?";
-const GO: &[u8] = b"go";
+pub(super) const GO: &[u8] = b"go";
 
 fn request() -> StartRequest {
     StartRequest {
@@ -18,13 +18,13 @@ fn request() -> StartRequest {
 }
 
 /// A client and a server with their certificates.
-struct Pair {
+pub(super) struct Pair {
     _dir: TempDir,
-    client: ClientTls,
-    server: ServerTls,
+    pub(super) client: ClientTls,
+    pub(super) server: ServerTls,
 }
 
-fn pair(name: &str, with_own: bool) -> Pair {
+pub(super) fn pair(name: &str, with_own: bool) -> Pair {
     let dir = TempDir::new().unwrap();
     let authority = Authority::new(dir.path(), "ca").unwrap();
     let server = authority.sign("server", &["server.test"]).unwrap();
@@ -47,7 +47,7 @@ fn pair(name: &str, with_own: bool) -> Pair {
 }
 
 /// Hands `bytes` to a channel in pieces; returns the plaintext.
-fn hand(
+pub(super) fn hand(
     to: &mut Channel,
     bytes: &[u8],
     piece: usize,
@@ -79,7 +79,7 @@ fn exchange(client: &mut Channel, server: &mut Channel, piece: usize) -> Result<
     Ok(())
 }
 
-fn opened(pair: &Pair, piece: usize) -> (Channel, Channel) {
+pub(super) fn opened(pair: &Pair, piece: usize) -> (Channel, Channel) {
     let mut request = Vec::new();
     let mut client = Channel::client(&pair.client, &mut request);
     assert_eq!(request, HELLO);
