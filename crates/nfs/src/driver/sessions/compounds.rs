@@ -91,9 +91,19 @@ const fn of_procedure(procedure: Procedure) -> Row {
     }
 }
 
-/// Whether the call begins with SEQUENCE, and so needs a slot.
-pub(super) fn needs_slot(call: &Call<SessionCall>, minor: MinorVersion) -> bool {
-    of(call, minor).first() == Some(&Sequence)
+/// Whether the call is NULL, and so no COMPOUND.
+#[inline]
+pub(super) fn is_null(call: &Call<SessionCall>) -> bool {
+    call.own.kind.is_none() && call.procedure == Procedure::Null
+}
+
+/// Whether the call begins with SEQUENCE, and so needs a slot. Version 4.0 has none.
+#[inline]
+pub(super) fn needs_slot(call: &Call<SessionCall>) -> bool {
+    match call.own.kind {
+        None => call.procedure != Procedure::Null,
+        Some(kind) => !matches!(kind, StateCall::DestroySession | StateCall::DestroyClientid),
+    }
 }
 
 /// Whether the call has an operation that an owner of opens numbers (RFC 7530 section 9.1.7), and is to be
@@ -137,5 +147,41 @@ pub(super) fn is_cached(call: &Call<SessionCall>) -> bool {
                 | Procedure::Rename
                 | Procedure::Link
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_driver_kit::sockets::Calls;
+    use filermark_model::Nanos;
+
+    /// The quick answers are those of the table.
+    #[test]
+    fn null_has_no_operations_and_calls_with_a_slot_begin_with_sequence() {
+        let kinds = [
+            None,
+            Some(StateCall::Open(1)),
+            Some(StateCall::Confirm(1)),
+            Some(StateCall::Close(1)),
+            Some(StateCall::Return(1)),
+            Some(StateCall::Free(1)),
+            Some(StateCall::Renew),
+            Some(StateCall::DestroySession),
+            Some(StateCall::DestroyClientid),
+            Some(StateCall::Work(Work::Copy)),
+        ];
+        let mut calls = Calls::<Call<SessionCall>>::new(1, 1, 0);
+        let call = calls.begin(0, 0, Nanos::ZERO).expect("a free place");
+        for kind in kinds {
+            for procedure in Procedure::ALL {
+                (call.own.kind, call.procedure) = (kind, *procedure);
+                let row = of(call, MinorVersion::V1);
+                assert_eq!(is_null(call), row.is_empty(), "{kind:?} {procedure:?}");
+                let begins = row.first() == Some(&Sequence);
+                assert_eq!(needs_slot(call), begins, "{kind:?} {procedure:?}");
+                assert_eq!(is_null(call), of(call, MinorVersion::V0).is_empty());
+            }
+        }
     }
 }

@@ -108,7 +108,7 @@ impl Core<Sessions> {
         }
         let now = self.state.now;
         let call = self.calls.get_mut(slot);
-        if !compounds::needs_slot(call, self.own.request.minor) {
+        if !compounds::needs_slot(call) {
             return true;
         }
         let client = &mut self.own.clients[call.conn as usize];
@@ -167,7 +167,7 @@ impl Core<Sessions> {
         }
         let call = self.calls.get(slot);
         let op = self.ops.get(call.op);
-        if compounds::of(call, self.own.request.minor).is_empty() {
+        if compounds::is_null(call) {
             self.template.begin(out, call.xid, PROC_NULL).finish(out);
             return;
         }

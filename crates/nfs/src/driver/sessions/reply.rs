@@ -116,7 +116,7 @@ impl Core<Sessions> {
             return Ok(Judged::Ended(outcome));
         }
         let call = self.calls.get(slot);
-        if compounds::of(call, self.own.request.minor).is_empty() {
+        if compounds::is_null(call) {
             return Ok(Judged::Ended(CallOutcome::Ok));
         }
         let mut compound = CompoundRes::<Operation>::decode(&mut d)?;

@@ -21,7 +21,7 @@ impl Core<Sessions> {
         let now = self.state.now;
         let call = self.calls.get_mut(slot);
         let client = &mut self.own.clients[call.conn as usize];
-        if !client.has_session() && !compounds::of(call, self.own.request.minor).is_empty() {
+        if !client.has_session() && !compounds::is_null(call) {
             return false;
         }
         if compounds::renews_lease(call) {
