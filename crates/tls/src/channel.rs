@@ -321,15 +321,14 @@ impl Channel {
         Ok(())
     }
 
-    /// Encrypts `plain`: the records are in `out` from `at` on, in place of what was there. What is there
-    /// already is memory that needs not be filled with zeros first. Only once the handshake is complete.
+    /// Encrypts `plain` and appends the records to `out`. Only once the handshake is complete.
     ///
     /// # Errors
     /// The session has ended.
-    pub fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>, at: usize) -> Result<(), TlsError> {
+    pub fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
         self.check()?;
         match &mut self.stage {
-            Stage::Open(records) => records.seal(plain, out, at),
+            Stage::Open(records) => records.seal(plain, out),
             _ => Err(TlsError::Broken("the handshake is not complete".to_owned())),
         }
     }

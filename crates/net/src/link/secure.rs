@@ -37,7 +37,8 @@ impl Secure {
     }
 
     pub(super) fn seal(&mut self, bytes: &mut Vec<u8>, spare: &mut Vec<u8>) -> io::Result<()> {
-        self.channel.seal(bytes, spare, 0).map_err(failed)?;
+        spare.clear();
+        self.channel.seal(bytes, spare).map_err(failed)?;
         self.plain_len = bytes.len();
         self.wire_taken = 0;
         self.reported = 0;

@@ -65,8 +65,7 @@ impl SecureStream {
 
     /// Encrypts and sends.
     pub(super) fn write_all(&mut self, stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
-        let end = self.out.len();
-        let sealed = self.channel.seal(bytes, &mut self.out, end);
+        let sealed = self.channel.seal(bytes, &mut self.out);
         sealed.map_err(io::Error::other)?;
         let flushed = self.flush(stream);
         flushed.map_err(|error| self.reason(stream).unwrap_or(error))

@@ -18,13 +18,13 @@ impl Secure {
     /// Appends a reply to what is to be sent.
     pub(super) fn append(&mut self, reply: &[u8], pending: &mut Vec<u8>) {
         // It fails where the session has failed: the connection is closed then.
-        let end = pending.len();
-        let _ = self.channel.seal(reply, pending, end);
+        let _ = self.channel.seal(reply, pending);
     }
 
     /// Encrypts `out`; `spare` is the buffer for that.
     pub(super) fn seal(&mut self, out: &mut Vec<u8>, spare: &mut Vec<u8>) -> Result<(), TlsError> {
-        self.channel.seal(out, spare, 0)?;
+        spare.clear();
+        self.channel.seal(out, spare)?;
         std::mem::swap(out, spare);
         Ok(())
     }

@@ -160,25 +160,15 @@ impl Records {
     }
 
     /// See [`Channel::seal`](super::Channel::seal).
-    pub(super) fn seal(
-        &mut self,
-        plain: &[u8],
-        out: &mut Vec<u8>,
-        at: usize,
-    ) -> Result<(), TlsError> {
-        let mut at = at.min(out.len());
+    pub(super) fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
         let records = plain.len().div_ceil(RECORD_PLAIN);
-        let end = at + plain.len() + records * RECORD_ADDED;
-        if out.len() < end {
-            out.resize(end, 0);
-        }
+        out.reserve(plain.len() + records * RECORD_ADDED);
         for part in plain.chunks(RECORD_PLAIN) {
             if self.tx.number >= self.tx.records_max {
-                at = self.update_tx(out, at)?;
+                self.update_tx(out)?;
             }
-            at = self.put(DATA, part, out, at)?;
+            self.append(DATA, part, out)?;
         }
-        out.truncate(at);
         Ok(())
     }
 
@@ -194,44 +184,34 @@ impl Records {
         out: &mut Vec<u8>,
     ) -> Result<(), TlsError> {
         let alert = [level, u8::from(alert)];
-        self.put(ALERT, &alert, out, out.len()).map(drop)
+        self.append(ALERT, &alert, out)
     }
 
-    /// Puts a record at `at`; returns where it ends.
-    fn put(
-        &mut self,
-        kind: u8,
-        plain: &[u8],
-        out: &mut Vec<u8>,
-        at: usize,
-    ) -> Result<usize, TlsError> {
-        let end = at + plain.len() + RECORD_ADDED;
-        if out.len() < end {
-            out.resize(end, 0);
-        }
+    /// Appends a record.
+    fn append(&mut self, kind: u8, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
         let body_len = (plain.len() + 1 + TAG) as u16;
         let [high, low] = body_len.to_be_bytes();
         let header = [DATA, 3, 3, high, low];
-        let (front, record) = out[at..end].split_at_mut(HEADER);
-        let (body, tag) = record.split_at_mut(plain.len() + 1);
-        front.copy_from_slice(&header);
-        body[..plain.len()].copy_from_slice(plain);
-        body[plain.len()] = kind;
+        out.extend_from_slice(&header);
+        let body_at = out.len();
+        out.extend_from_slice(plain);
+        out.push(kind);
+        let body = out.get_mut(body_at..).unwrap_or_default();
         let nonce = self.tx.next_nonce();
         let sealed = self
             .tx
             .key
             .seal_in_place_separate_tag(nonce, Aad::from(header), body);
-        let sealed = sealed.map_err(|_| TlsError::from(Error::EncryptError))?;
-        tag.copy_from_slice(sealed.as_ref());
-        Ok(end)
+        let tag = sealed.map_err(|_| TlsError::from(Error::EncryptError))?;
+        out.extend_from_slice(tag.as_ref());
+        Ok(())
     }
 
-    /// Puts the notice of another key at `at`, and takes that key (RFC 8446 section 4.6.3).
-    fn update_tx(&mut self, out: &mut Vec<u8>, at: usize) -> Result<usize, TlsError> {
-        let end = self.put(HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], out, at)?;
+    /// Appends the notice of another key, and takes that key (RFC 8446 section 4.6.3).
+    fn update_tx(&mut self, out: &mut Vec<u8>) -> Result<(), TlsError> {
+        self.append(HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], out)?;
         self.tx = self.keys.next(true)?;
-        Ok(end)
+        Ok(())
     }
 
     /// Opens the records in `scratch` from `at` to `end`; see [`Channel::receive`](super::Channel::receive).
@@ -356,8 +336,7 @@ impl Records {
                 (KEY_UPDATE, [answer @ (0 | 1)]) if rest.is_empty() => {
                     self.rx = self.keys.next(false)?;
                     if *answer == 1 {
-                        let at = out.len();
-                        self.update_tx(out, at)?;
+                        self.update_tx(out)?;
                     }
                 }
                 _ => return Err(unexpected("a message of the handshake that is not allowed")),

@@ -58,7 +58,7 @@ fn serve(mut stream: TcpStream, tls: &ServerTls, plain: &[u8]) -> TcpStream {
         stream.write_all(&out).expect("sent");
         out.clear();
     }
-    channel.seal(plain, &mut out, 0).expect("sealed");
+    channel.seal(plain, &mut out).expect("sealed");
     stream.write_all(&out).expect("sent");
     stream
 }

@@ -51,7 +51,7 @@ fn talk<Data: SideData>(channel: &mut Channel, library: &mut ConnectionCommon<Da
         // Another key after the next record.
         let records = records_of(channel);
         records.tx.records_max = records.tx.number + 1;
-        channel.seal(&data, &mut wire, 0).unwrap();
+        channel.seal(&data, &mut wire).unwrap();
         assert!(hand_library(library, &wire) == data);
         library.writer().write_all(&data).unwrap();
         library.refresh_traffic_keys().unwrap();
@@ -134,9 +134,8 @@ fn refusal(records: &[(u8, &[u8])]) -> (Result<Vec<u8>, TlsError>, Vec<u8>) {
     let (mut client, mut server) = opened(&pair, 4096);
     let (mut wire, mut alert) = (Vec::new(), Vec::new());
     for (kind, plain) in records {
-        let at = wire.len();
         let sealing = records_of(&mut client);
-        sealing.put(*kind, plain, &mut wire, at).unwrap();
+        sealing.append(*kind, plain, &mut wire).unwrap();
     }
     let got = hand(&mut server, &wire, 30_000, &mut alert);
     (got, alert)
@@ -186,7 +185,7 @@ fn records_that_are_no_records_end_the_session() {
         assert!(matches!(got, Err(TlsError::Broken(_))), "{wire:?}: {got:?}");
         assert_eq!(alert.len(), RECORD_ADDED + 2);
         let again = hand(&mut server, wire, 4096, &mut alert);
-        assert!(again.is_err() && server.seal(b"reply", &mut alert, 0).is_err());
+        assert!(again.is_err() && server.seal(b"reply", &mut alert).is_err());
     }
 }
 
@@ -196,8 +195,7 @@ fn the_messages_of_a_peer_have_an_end() {
     let (mut client, mut server) = opened(&pair, 4096);
     let mut wire = Vec::new();
     for _ in 0..=MESSAGES_MAX {
-        let at = wire.len();
-        records_of(&mut client).update_tx(&mut wire, at).unwrap();
+        records_of(&mut client).update_tx(&mut wire).unwrap();
     }
     let got = hand(&mut server, &wire, 4096, &mut Vec::new());
     assert!(matches!(got, Err(TlsError::Broken(_))), "{got:?}");
@@ -205,9 +203,8 @@ fn the_messages_of_a_peer_have_an_end() {
     let (mut client, mut server) = opened(&pair, 4096);
     let (mut wire, part) = (Vec::new(), [0xff; RECORD_PLAIN]);
     for _ in 0..5 {
-        let at = wire.len();
         records_of(&mut client)
-            .put(HANDSHAKE, &part, &mut wire, at)
+            .append(HANDSHAKE, &part, &mut wire)
             .unwrap();
     }
     let got = hand(&mut server, &wire, 4096, &mut Vec::new());
