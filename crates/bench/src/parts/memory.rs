@@ -1,10 +1,12 @@
 //! Memory of a file of the file set, of an idle proc, and of a session.
 
+use super::nfs_shard::{Place, SaturatedShard};
 use crate::figure::{Bar, Figure, Figures};
 use crate::measured::{MeasuredOrReason, figures_only};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, ServerSpec};
 use crate::{alloc, cpu};
+use filermark_engine::driver::{Action, PROC_DIR};
 use filermark_engine::fileset::{AccessedFiles, Deal, FileSet};
 use filermark_model::{Benchmark, SizeDistribution, dist::SizeShare};
 
@@ -12,27 +14,9 @@ const FILES: u64 = 1_000_000;
 /// Files that INIT makes, for the driver's memory of each.
 const MADE: u64 = 100_000;
 const PROCS: u32 = 10_000;
+const SESSIONS: u32 = 10_000;
 /// Procs that have their directories, small files and links.
 const POPULATED: u32 = 500;
-
-/// Many idle procs: what their figures are called, the version of NFS, and the most KiB of each.
-struct IdleProcs {
-    called: &'static str,
-    version: &'static str,
-    kib_at_most: f64,
-}
-
-const V3: IdleProcs = IdleProcs {
-    called: "idle procs",
-    version: "3",
-    kib_at_most: 64.0,
-};
-/// Each with a connection, a client ID and a session of its own.
-const SESSIONS: IdleProcs = IdleProcs {
-    called: "idle procs with a session of NFSv4.1 each",
-    version: "4.1",
-    kib_at_most: 16.0,
-};
 
 /// Bytes per file, KiB per idle proc.
 pub fn measure(_: u32) -> MeasuredOrReason {
@@ -41,9 +25,8 @@ pub fn measure(_: u32) -> MeasuredOrReason {
 
 fn all() -> Figures {
     // First, while there is no freed memory that could be reused.
-    let mut figures = idle(V3)?;
-    // Of the memory that is freed by now the resident one would show a part.
-    figures.extend(idle(SESSIONS)?.pop());
+    let mut figures = idle()?;
+    figures.extend(sessions()?);
     figures.extend(populated()?);
     figures.extend(engine_state()?);
     figures.extend(whole()?);
@@ -108,26 +91,40 @@ fn figure(name: &str, bytes: f64) -> Figure {
 }
 
 /// Many connected, idle procs.
-fn idle(procs: IdleProcs) -> Figures {
-    let server = ServerProcess::start(ServerSpec {
-        // Of the servers in one thread only that with a file system has sessions.
-        stores: procs.version != V3.version,
-        ..ServerSpec::default()
-    })?;
+fn idle() -> Figures {
+    let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
-    let options = [("NFS_VERSION", procs.version)];
-    let plan = plan(PROCS, "127.0.0.1:/export", (port, port), &options)?;
+    let plan = plan(PROCS, "127.0.0.1:/export", (port, port), &[])?;
     let (held, resident) = (alloc::held_bytes(), cpu::resident_bytes());
     let bench = Bench::start(plan)?;
     let per_proc = |bytes: f64| vec![bytes / 1024.0 / f64::from(PROCS)];
     let held = per_proc((alloc::held_bytes() - held) as f64);
     let resident = per_proc(cpu::resident_bytes().saturating_sub(resident) as f64);
     drop(bench);
-    let figure = |what: &str, values| {
-        let name = format!("{PROCS} {}, {what}, per proc", procs.called);
-        Figure::new(name, "KiB", values).bar(Bar::AtMost(procs.kib_at_most))
-    };
-    Ok(vec![figure("resident", resident), figure("heap", held)])
+    let name = |what: &str| format!("{PROCS} idle procs, {what}, per proc");
+    Ok(vec![
+        Figure::new(name("resident"), "KiB", resident).bar(Bar::AtMost(64.0)),
+        Figure::new(name("heap"), "KiB", held).bar(Bar::AtMost(64.0)),
+    ])
+}
+
+/// Many connections with a session of NFSv4.1 each, after a few calls. The driver alone: procs have no
+/// state of the engine.
+fn sessions() -> Figures {
+    let server = ServerProcess::start(ServerSpec {
+        has_sessions: true,
+        ..ServerSpec::default()
+    })?;
+    let place = Place::canned(server.address, true, server.options());
+    let before = alloc::held_bytes();
+    let getattr = Action::Getattr { object: PROC_DIR };
+    let mut shard = SaturatedShard::open(&place, (SESSIONS, 1), getattr, 0)?;
+    shard.drain()?;
+    let held = (alloc::held_bytes() - before) as f64 / 1024.0 / f64::from(SESSIONS);
+    let name = format!("{SESSIONS} sessions of NFSv4.1, heap, each");
+    Ok(vec![
+        Figure::new(name, "KiB", vec![held]).bar(Bar::AtMost(16.0)),
+    ])
 }
 
 /// Procs after INIT with very few I/O files.

@@ -89,7 +89,7 @@ fn transfers(
             .bar(Bar::AtMost(ADDED_AT_MOST)),
         Figure::new(name("over TLS, of that in the clear"), "x", whole),
         Figure::new(name("cipher alone"), "us/op", cipher),
-        Figure::new(name("allocations over TLS"), "per op", allocations),
+        Figure::new(name("allocations over TLS"), "per op", allocations).bar(Bar::AtMost(0.0)),
     ])
 }
 

@@ -20,6 +20,8 @@ const SLOTS: u32 = 64;
 const TRANSFER_BYTES: u32 = 1 << 20;
 const RECORD_MAX: usize = 2 << 20;
 const INPUT_BYTES: usize = 256 << 10;
+/// The stack of a connection's thread, in bytes: there may be thousands.
+const STACK: usize = 256 << 10;
 const SESSION: Sessionid4 = [4; 16];
 const STATE: Stateid4 = Stateid4 {
     seqid: 1,
@@ -41,7 +43,14 @@ pub fn start() -> io::Result<SocketAddr> {
         for stream in listener.incoming().flatten() {
             let canned = Arc::clone(&canned);
             // A connection that ends with an error ends alone.
-            thread::spawn(move || canned.serve(stream));
+            let serve = move || canned.serve(stream);
+            if thread::Builder::new()
+                .stack_size(STACK)
+                .spawn(serve)
+                .is_err()
+            {
+                return;
+            }
         }
     });
     Ok(address)

@@ -45,7 +45,7 @@ fn exchange<Data: SideData>(channel: &mut Channel, library: &mut ConnectionCommo
 }
 
 /// Data in both directions, with new keys of either side in between.
-fn talk<Data: SideData>(channel: &mut Channel, library: &mut ConnectionCommon<Data>) {
+fn exchange_data<Data: SideData>(channel: &mut Channel, library: &mut ConnectionCommon<Data>) {
     for round in 0..3 {
         let (mut wire, data) = (Vec::new(), text(40_000 + round));
         // Another key after the next record.
@@ -102,7 +102,7 @@ fn library_server(
 }
 
 #[test]
-fn a_client_talks_to_a_server_of_the_library_that_sends_tickets() {
+fn a_server_of_the_library_that_sends_tickets_understands_a_client() {
     let pair = pair("server.test", false);
     let mut count = 0;
     for suite in suites() {
@@ -112,20 +112,20 @@ fn a_client_talks_to_a_server_of_the_library_that_sends_tickets() {
         hand(&mut channel, GO, 2, &mut hello).unwrap();
         assert!(hand_library(&mut library, &hello).is_empty());
         exchange(&mut channel, &mut library);
-        talk(&mut channel, &mut library);
+        exchange_data(&mut channel, &mut library);
         count += 1;
     }
     assert_eq!(count, 3);
 }
 
 #[test]
-fn a_server_talks_to_a_client_of_the_library() {
+fn a_client_of_the_library_understands_a_server() {
     let pair = pair("server.test", true);
     let mut channel = Channel::server(&pair.server).unwrap();
     let (config, name) = (pair.client.config.clone(), pair.client.name.clone());
     let mut library = ClientConnection::new(config, name).unwrap();
     exchange(&mut channel, &mut library);
-    talk(&mut channel, &mut library);
+    exchange_data(&mut channel, &mut library);
 }
 
 /// A record of this type from the client, and what the server says to it.
