@@ -107,6 +107,7 @@ fn round(plus: bool) -> Vec<Action> {
 /// What only version 4.2 has, on the file of a round and a scratch file.
 fn of_version42() -> Vec<Action> {
     let (object, target, attribute) = (ObjectId(1), ObjectId(4), 1);
+    let file = 7;
     let (offset, length) = (4096, 65_536);
     let actions = [
         V4Action::Open {
@@ -127,20 +128,25 @@ fn of_version42() -> Vec<Action> {
         },
         V4Action::Seek {
             object,
+            file,
             offset,
+            bytes: FILE_BYTES as u32,
             is_hole: true,
         },
         V4Action::Copy {
             object,
             target,
+            file,
             offset,
             length,
         },
         V4Action::Clone {
             object,
             target,
+            file,
             offset,
             length,
+            bytes: FILE_BYTES as u32,
         },
         V4Action::Setxattr {
             object: target,
@@ -164,6 +170,12 @@ fn of_proc(action: Action, of: u32) -> Action {
     let mut action = action;
     if let Action::Fill { file, .. } | Action::Read { file, .. } | Action::Write { file, .. } =
         &mut action
+    {
+        *file += u64::from(of);
+    }
+    if let Action::V4(
+        V4Action::Seek { file, .. } | V4Action::Copy { file, .. } | V4Action::Clone { file, .. },
+    ) = &mut action
     {
         *file += u64::from(of);
     }

@@ -91,7 +91,11 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
                 "NFSv{} needs connections and is not sent over UDP (RFC 7530 section 3.1, RFC 8881 section 2.9.1)",
                 version.name()
             ),
-            "leave TCP=off out, or set NFS_VERSION=3",
+            // A benchmark of version 4 is not run over version 3.
+            match protocol.and_then(Protocol::nfs_version) {
+                Some(own) if own.has_state() => "leave TCP=off out, or choose a benchmark of NFSv3",
+                _ => "leave TCP=off out, or set NFS_VERSION=3",
+            },
         );
     }
     let (security, username, realm) = security(r, version, transport);

@@ -412,11 +412,24 @@ fn a_mix_has_only_operations_of_its_version() {
     };
     write("copy", "copy 10%\nread 90%");
     write("lock", "lock 10%\nread 90%");
+    write("both", "copy 10%\nopen 10%\nread 80%");
     for (mix, version, expected) in [
         (
             "copy",
             "3",
             "the mix has the operation copy, which NFSv3 does not have; set NFS_VERSION=4.2",
+        ),
+        (
+            "both",
+            "3",
+            "the mix has the operations open and copy, which NFSv3 does not have; set \
+             NFS_VERSION=4.2, or leave them out of the mix",
+        ),
+        (
+            "both",
+            "4.1",
+            "the mix has the operation copy, which NFSv4.1 does not have; set NFS_VERSION=4.2, or \
+             leave it out",
         ),
         (
             "copy",

@@ -168,7 +168,7 @@ pub trait WireProtocol: Debug + Sized + 'static {
     fn end(&mut self) -> bool {
         false
     }
-    /// How many clients the server may keep after that.
+    /// How many clients the server has, or may keep after that.
     fn clients_left(&self) -> u64 {
         0
     }

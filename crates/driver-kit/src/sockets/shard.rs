@@ -473,6 +473,10 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
         ended
     }
 
+    fn clients(&self) -> u64 {
+        self.core.clients_left()
+    }
+
     fn end(&mut self, deadline: Nanos) -> u64 {
         if let Err(error) = self.end_all(deadline) {
             tracing::warn!(%error, "the server keeps state of this client");

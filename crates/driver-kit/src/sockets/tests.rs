@@ -350,6 +350,24 @@ fn calls_count_no_try_while_a_connection_is_set_up() {
     assert_eq!(peer.end().set_ups, 3);
 }
 
+/// A server that lets every connection be up and closes it answers nothing: after a few of them calls count
+/// their tries also while a connection is set up.
+#[test]
+fn calls_end_on_connections_that_are_closed_again_and_again() {
+    let peer = Peer::silent_at(&[3], |_, _| vec![Answer::Close]);
+    let mut shard = open::<true>(&peer, 1).expect("it is accepted");
+    shard.io.settings.retries = 0;
+    submit(&mut shard, 0..1);
+    run(&mut shard, |_| peer.set_up_count() == 4);
+    let clock = shard.core.state.clock.clone();
+    clock.sleep_until(shard.core.state.now + REPLY_TIMEOUT);
+    let outcome = wait(&mut shard, 1)[&0];
+    assert_eq!(
+        (outcome.status, outcome.physical),
+        (Status::Disconnected, 0)
+    );
+}
+
 /// What is under way ends at once, and the next call uses another connection.
 #[test]
 fn what_is_broken_off_ends_without_a_reply() {

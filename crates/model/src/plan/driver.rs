@@ -172,9 +172,9 @@ impl DriverPlan {
         self.settings_mut().note_mix(mix);
     }
 
-    /// What to do where a mix has an operation that it cannot do.
-    pub fn advice_without(&self, op: Op) -> &'static str {
-        self.settings().advice_without(op)
+    /// What to do where a mix has operations, `missing`, that it cannot do. `all` are those of the mix.
+    pub fn advice_without(&self, missing: &[Op], all: &[Op]) -> String {
+        self.settings().advice_without(missing, all)
     }
 
     /// What it counts beside the operations.

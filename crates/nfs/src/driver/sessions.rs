@@ -11,6 +11,7 @@
 //! | `reply` | what a reply says of session and state |
 //! | `results` | the results of the operations, as those of version 3 |
 //! | `work`, `work_encode` | the operations that version 3 does not have |
+//! | `scratch`, `copied` | what they have done with scratch files and attributes; copies are read back |
 //! | `opens` | the table of open files of a proc |
 //! | `opening` | when files are opened and closed, and what waits for that |
 //! | `delegations` | delegations: granted, used, recalled, returned, revoked |
@@ -26,6 +27,7 @@
 mod callbacks;
 mod client;
 mod compounds;
+mod copied;
 mod delegations;
 mod encode;
 mod ending;
@@ -35,6 +37,7 @@ mod opens;
 mod owners;
 mod reply;
 mod results;
+mod scratch;
 mod setup;
 mod state;
 mod version40;

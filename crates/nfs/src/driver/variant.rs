@@ -83,7 +83,7 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     fn end(_core: &mut Core<Self>) -> bool {
         false
     }
-    /// How many clients the server may keep after that.
+    /// How many clients the server has, or may keep after that.
     fn clients_left(_core: &Core<Self>) -> u64 {
         0
     }

@@ -80,13 +80,23 @@ impl Sensitivity {
     /// A remark where there are too few repeats.
     pub fn remark(&self) -> Option<String> {
         self.is_too_few.then(|| {
+            let undetected = match self.detectable_pcnt < DETECTABLE_PCNT_MAX {
+                true => format!(
+                    "a change of less than {} % can remain undetected",
+                    digits(self.detectable_pcnt)
+                ),
+                false => "a change of any size can remain undetected".to_owned(),
+            };
             format!(
-                "too few repeats: {} before and {} after; a change of less than {} % can remain undetected; {REPEATS_STATED} on each side detect 10 % at a deviation of 2 % (filermark plan --power)",
-                self.repeats_before, self.repeats_after, digits(self.detectable_pcnt)
+                "too few repeats: {} before and {} after; {undetected}; {REPEATS_STATED} on each side detect 10 % at a deviation of 2 % (filermark plan --power)",
+                self.repeats_before, self.repeats_after
             )
         })
     }
 }
+
+/// Changes from here on are not stated as a number, in percent.
+const DETECTABLE_PCNT_MAX: f64 = 1e5;
 
 /// Percent with a sensible number of digits.
 fn digits(pcnt: f64) -> String {

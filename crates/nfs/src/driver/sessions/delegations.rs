@@ -8,6 +8,7 @@ use super::state::{Closing, Sessions};
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use filermark_engine::driver::Action;
+use filermark_model::plan::DelegationUse;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::{
     CompoundRes, GetattrArgs, Nfsstat4, OpenDelegation4, Operation, Stateid4,
@@ -74,7 +75,12 @@ impl Core<Sessions> {
         rest: CompoundRes<'_, Operation>,
     ) {
         let (mut held, tally) = match granted {
-            OpenDelegation4::None | OpenDelegation4::NoneExt(_) => return,
+            OpenDelegation4::None | OpenDelegation4::NoneExt(_) => {
+                if self.own.delegations == DelegationUse::Keep {
+                    self.counters.add(Tally::DelegationsNone);
+                }
+                return;
+            }
             OpenDelegation4::Read(given) => (
                 Delegation::new(given.stateid, false, given.recall),
                 Tally::DelegationsRead,

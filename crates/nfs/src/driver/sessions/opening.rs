@@ -3,6 +3,7 @@
 use super::compounds::StateCall;
 use super::opens::{self, OpenFile, OpenState};
 use super::state::{Closing, SessionCall, Sessions, Waiter};
+use super::work_calls::Work;
 use crate::driver::core::{Core, Span};
 use crate::driver::counters::Tally;
 use crate::driver::ops::INTERNAL;
@@ -86,6 +87,21 @@ impl Core<Sessions> {
                 Need::Open(self.key_of(slot), share::READ)
             }
             Procedure::Read | Procedure::Write => Need::Open(self.key_of(slot), share::BOTH),
+            Procedure::Setattr => {
+                let Action::Setattr {
+                    object,
+                    size: Some(_),
+                } = logical.action
+                else {
+                    return Need::Nothing;
+                };
+                let key = opens::of_object(object);
+                let file = self.own.opens[logical.proc as usize].get(key);
+                match file {
+                    Some(file) if file.access & share::WRITE == 0 => Need::Open(key, share::BOTH),
+                    _ => Need::Nothing,
+                }
+            }
             Procedure::Remove => {
                 let Action::Remove { dir, name } = logical.action else {
                     return Need::Nothing;
@@ -128,7 +144,10 @@ impl Core<Sessions> {
             Action::Read { object, .. }
             | Action::Write { object, .. }
             | Action::Commit { object } => opens::of_object(object),
-            Action::V4(action) => opens::of_object(action.object()),
+            Action::V4(action) => match (call.own.kind, action.target()) {
+                (Some(StateCall::Work(Work::ReadBack)), Some(target)) => opens::of_object(target),
+                _ => opens::of_object(action.object()),
+            },
             _ => opens::of_object(PROC_DIR),
         }
     }
@@ -400,10 +419,14 @@ impl Core<Sessions> {
 
     /// The call uses the open of its second file, too.
     fn use_second(&mut self, slot: u32, uses: u64) {
-        let logical = self.ops.get(self.calls.get(slot).op);
+        let call = self.calls.get(slot);
+        let logical = self.ops.get(call.op);
         let Action::V4(action) = logical.action else {
             return;
         };
+        if call.own.kind == Some(StateCall::Work(Work::ReadBack)) {
+            return;
+        }
         let Some(key) = action.target().map(opens::of_object) else {
             return;
         };
@@ -427,8 +450,9 @@ impl Core<Sessions> {
         let (op, stateid) = (call.op, call.own.stateid);
         for key in used.into_iter().flatten() {
             let proc = self.ops.get(op).proc;
-            if let Some(file) = self.own.opens[proc as usize].find(key) {
-                file.users = file.users.saturating_sub(1);
+            let opens = &mut self.own.opens[proc as usize];
+            opens.stop_using(key);
+            if let Some(file) = opens.find(key) {
                 if let Some(held) = &mut file.delegation
                     && held.stateid.other == stateid.other
                 {

@@ -92,6 +92,9 @@ pub(crate) struct ProcOpens {
     /// Searched for every READ and WRITE, so the keys are apart.
     keys: Vec<u32>,
     files: Vec<OpenFile>,
+    /// Keys of files that were removed or renamed, with the calls under way that use these: another file may have
+    /// the key since then. Nearly always empty.
+    gone: Vec<(u32, u32)>,
 }
 
 impl ProcOpens {
@@ -200,7 +203,27 @@ impl ProcOpens {
     pub(super) fn remove(&mut self, key: u32) {
         if let Some(at) = self.place(key) {
             self.keys.swap_remove(at);
-            self.files.swap_remove(at);
+            let file = self.files.swap_remove(at);
+            self.note_gone(key, file.users);
+        }
+    }
+
+    fn note_gone(&mut self, key: u32, users: u32) {
+        if users > 0 {
+            self.gone.push((key, users));
+        }
+    }
+
+    /// A call that has used the file under this key has ended, or waits.
+    pub(super) fn stop_using(&mut self, key: u32) {
+        // Which of the calls it is does not matter: the file is in use until all have ended.
+        if let Some(at) = self.gone.iter().position(|(of, _)| *of == key) {
+            self.gone[at].1 -= 1;
+            if self.gone[at].1 == 0 {
+                self.gone.swap_remove(at);
+            }
+        } else if let Some(file) = self.find(key) {
+            file.users = file.users.saturating_sub(1);
         }
     }
 
@@ -217,7 +240,8 @@ impl ProcOpens {
             self.keys[at] = to;
             self.files[at].name = name;
             // Calls under way know the earlier key.
-            self.files[at].users = 0;
+            let users = std::mem::take(&mut self.files[at].users);
+            self.note_gone(from, users);
             if let Some(held) = &mut self.files[at].delegation {
                 held.users = 0;
             }
@@ -334,6 +358,28 @@ mod tests {
         opens.set(4, OPEN, 4);
         assert_eq!(opens.idle(ObjectId(0)), Some(4));
         assert_eq!(opens.idle(ObjectId(5)), None);
+    }
+
+    /// Calls that used a file which is gone do not count for another file with its key.
+    #[test]
+    fn what_has_used_an_earlier_file_leaves_the_users_of_the_next_one() {
+        let mut opens = ProcOpens::default();
+        opens.set(1, OPEN, 1).users = 2;
+        opens.remove(1);
+        opens.set(1, OPEN, 2).users = 1;
+        let users = |opens: &ProcOpens| opens.get(1).map(|file| file.users);
+        for _ in 0..2 {
+            opens.stop_using(1);
+            assert_eq!(users(&opens), Some(1));
+        }
+        opens.stop_using(1);
+        assert_eq!(users(&opens), Some(0));
+        opens.set(1, OPEN, 3).users = 1;
+        opens.rename(1, 2, None);
+        opens.set(1, OPEN, 4).users = 1;
+        opens.stop_using(1);
+        assert_eq!(users(&opens), Some(1));
+        assert_eq!(opens.get(2).map(|file| file.users), Some(0));
     }
 
     #[test]

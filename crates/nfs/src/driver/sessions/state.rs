@@ -5,6 +5,7 @@ use super::compounds::StateCall;
 use super::names::ProcNames;
 use super::opens::ProcOpens;
 use super::owners::{Owner, ProcOwners};
+use super::scratch::Scratch;
 use super::work_calls::WorkState;
 use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
@@ -84,6 +85,10 @@ pub(crate) struct Sessions {
     pub(super) uses: u64,
     /// By operation: what those keep that version 3 does not have.
     pub(super) works: Vec<WorkState>,
+    /// By proc, once one has begun such an operation: its scratch files.
+    pub(super) scratch: Vec<Scratch>,
+    /// COPYs and CLONEs that could be compared.
+    pub(super) copies: u64,
     /// What is done with delegations.
     pub(super) delegations: DelegationUse,
 }
@@ -112,6 +117,8 @@ impl Sessions {
             closing_free: Vec::new(),
             uses: 0,
             works: Vec::new(),
+            scratch: Vec::new(),
+            copies: 0,
             delegations,
         }
     }

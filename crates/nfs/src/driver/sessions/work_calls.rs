@@ -26,6 +26,8 @@ pub(in crate::driver) enum Work {
     Copy,
     /// Makes the copy stable.
     CommitCopy,
+    /// Reads back what was copied.
+    ReadBack,
     /// Copies a range by sharing blocks.
     Clone,
     /// Reads an extended attribute.
@@ -69,6 +71,7 @@ impl Work {
             Self::Seek => &[Sequence, Putfh, Seek],
             Self::Copy => &[Sequence, Putfh, Savefh, Putfh, Operation::Copy],
             Self::CommitCopy => &[Sequence, Putfh, Commit],
+            Self::ReadBack => &[Sequence, Putfh, Read],
             Self::Clone => &[Sequence, Putfh, Savefh, Putfh, Operation::Clone, Getattr],
             Self::Getxattr => &[Sequence, Putfh, Getxattr],
             Self::Setxattr => &[Sequence, Putfh, Setxattr, Getattr],
@@ -81,7 +84,7 @@ impl Work {
     pub(super) const fn is_cached(self) -> bool {
         !matches!(
             self,
-            Self::Seek | Self::Getxattr | Self::Listxattrs | Self::CommitCopy
+            Self::Seek | Self::Getxattr | Self::Listxattrs | Self::CommitCopy | Self::ReadBack
         )
     }
 
@@ -89,7 +92,13 @@ impl Work {
     pub(super) const fn uses_open(self) -> bool {
         matches!(
             self,
-            Self::Lock | Self::Allocate | Self::Deallocate | Self::Seek | Self::Copy | Self::Clone
+            Self::Lock
+                | Self::Allocate
+                | Self::Deallocate
+                | Self::Seek
+                | Self::Copy
+                | Self::Clone
+                | Self::ReadBack
         )
     }
 }
@@ -103,8 +112,15 @@ pub(super) struct WorkState {
     pub(super) stateid: Stateid4,
     /// The file that is not closed before the operation has ended.
     pub(super) pinned: Option<u32>,
-    /// COPY: bytes that were copied.
+    /// COPY: bytes that were copied. READ of them: bytes that were read back.
     pub(super) copied: u64,
     /// COPY: the verifier of what is not stable.
     pub(super) verf: Option<Verf>,
+    /// What changes a scratch file: its number among the operations that do; no other one was under way.
+    pub(super) number: u64,
+    pub(super) is_alone: bool,
+    /// The writes that had ended when it began.
+    pub(super) since: u64,
+    /// SETXATTR: what its value is made of.
+    pub(super) generation: u64,
 }

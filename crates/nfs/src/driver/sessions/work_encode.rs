@@ -3,6 +3,7 @@
 use super::encode::{GETATTR, open_args, putfh};
 use super::owners::OwnerName;
 use super::results::{Early, Results, rest};
+use super::scratch::Value;
 use super::state::{SessionCall, Sessions};
 use super::work_calls::Work;
 use crate::driver::calls::Call;
@@ -12,6 +13,7 @@ use crate::driver::encode::ALL_RIGHTS;
 use crate::driver::ops::LogicalOp;
 use crate::driver::reply::CallOutcome;
 use crate::driver::status::{ASYNCHRONOUS_COPY, COPY_LOST};
+use filermark_engine::data::VerifyLevel;
 use filermark_engine::driver::{Action, Status, V4Action};
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Array;
@@ -45,9 +47,29 @@ fn attribute_name(attribute: u16) -> [u8; 14] {
     name
 }
 
-/// The value of an attribute.
-fn attribute_value(attribute: u16) -> [u8; VALUE_BYTES] {
-    std::array::from_fn(|at| (at as u16).wrapping_mul(7).wrapping_add(attribute) as u8)
+/// The value that a SETXATTR gives an attribute: its generation, and bytes that follow from both.
+fn attribute_value(attribute: u16, generation: u64) -> [u8; VALUE_BYTES] {
+    let first = generation.to_le_bytes();
+    std::array::from_fn(|at| match first.get(at) {
+        Some(byte) => *byte,
+        None => {
+            let of_place = (at as u16).wrapping_mul(7).wrapping_add(attribute) as u8;
+            of_place ^ first[at % first.len()]
+        }
+    })
+}
+
+/// Whether an attribute may have this value.
+fn is_value(attribute: u16, known: Value, value: &[u8]) -> bool {
+    let Some((first, _)) = value.split_first_chunk() else {
+        return false;
+    };
+    let generation = u64::from_le_bytes(*first);
+    let is_expected = match known {
+        Value::Any | Value::Unsettled => true,
+        Value::Of(expected) => expected == generation,
+    };
+    is_expected && value == attribute_value(attribute, generation)
 }
 
 impl Core<Sessions> {
@@ -98,6 +120,16 @@ impl Core<Sessions> {
                     });
                 return;
             }
+            Work::ReadBack => {
+                let file = action.target().unwrap_or(action.object());
+                compound
+                    .op(&putfh(self.handle(op.proc, file)))
+                    .op(&ReadArgs {
+                        stateid,
+                        ..self.read_back_args(call.op)
+                    });
+                return;
+            }
             Work::Copy | Work::Clone => {
                 return self.encode_copy(action, call, op, (stateid, state.copied), compound);
             }
@@ -120,7 +152,7 @@ impl Core<Sessions> {
                     .op(&unlock(call.op, held))
                     .op(&FreeStateidArgs { stateid: held });
             }
-            _ => encode_on_file(action, stateid, compound),
+            _ => encode_on_file(action, (stateid, state.generation), compound),
         }
     }
 
@@ -204,12 +236,7 @@ impl Core<Sessions> {
             Work::Deallocate => compound.read::<DeallocateArgs>()??,
             Work::Seek => {
                 let found = compound.read::<SeekArgs>()??;
-                if let V4Action::Seek { offset, .. } = action
-                    && !found.eof
-                    && found.offset < offset
-                {
-                    return Ok(CallOutcome::Ends(Status::Garbage));
-                }
+                return Ok(self.sought(op, action, &found));
             }
             Work::Copy | Work::Clone => {
                 compound.read::<SavefhArgs>()??;
@@ -227,15 +254,15 @@ impl Core<Sessions> {
                     return Ok(CallOutcome::Ends(Status::Refused(COPY_LOST)));
                 }
             }
+            Work::ReadBack => return self.read_back(op, compound),
             Work::Getxattr => {
                 let value = compound.read::<GetxattrArgs<'_>>()??.value;
+                let proc = self.ops.get(op).proc;
                 if let V4Action::Getxattr { attribute, .. } = action
-                    && value != attribute_value(attribute)
+                    && self.history.level() != VerifyLevel::Nothing
+                    && !is_value(attribute, self.scratch(proc).value(attribute), value)
                 {
-                    let verdict = self.judge_read(false, Status::Corrupt);
-                    if verdict != CallOutcome::Ok {
-                        return Ok(verdict);
-                    }
+                    return Ok(self.judge_read(false, Status::Corrupt));
                 }
             }
             Work::Setxattr => {
@@ -249,6 +276,33 @@ impl Core<Sessions> {
             }
         }
         rest(compound)
+    }
+
+    /// SEEK in a file without holes (RFC 7862 section 15.11): data is where it was looked for, and the first hole
+    /// is the end of the file.
+    fn sought(&mut self, op: u32, action: V4Action, found: &SeekOk) -> CallOutcome {
+        let V4Action::Seek {
+            offset,
+            bytes,
+            is_hole,
+            ..
+        } = action
+        else {
+            return CallOutcome::Ends(Status::Garbage);
+        };
+        let bytes = u64::from(bytes);
+        let is_right = match is_hole {
+            true => found.offset >= bytes,
+            false => found.offset == offset && !found.eof,
+        };
+        if is_right || self.history.level() == VerifyLevel::Nothing {
+            return CallOutcome::Ok;
+        }
+        let span = Span {
+            offset,
+            length: bytes.saturating_sub(offset) as u32,
+        };
+        self.judge_excusable(op, span, Status::Corrupt)
     }
 
     /// What an operation had opened or locked is given up. A server that does not know it any more has
@@ -386,7 +440,11 @@ const fn unlock(op: u32, lock_stateid: Stateid4) -> LockuArgs {
 }
 
 /// The operation on the current file, and GETATTR behind what changes it.
-fn encode_on_file(action: V4Action, stateid: Stateid4, compound: &mut Compound<'_>) {
+fn encode_on_file(
+    action: V4Action,
+    (stateid, generation): (Stateid4, u64),
+    compound: &mut Compound<'_>,
+) {
     match action {
         V4Action::Allocate { offset, length, .. } => {
             let length = length.into();
@@ -424,7 +482,8 @@ fn encode_on_file(action: V4Action, stateid: Stateid4, compound: &mut Compound<'
             compound.op(&GetxattrArgs { name: &name });
         }
         V4Action::Setxattr { attribute, .. } => {
-            let (name, value) = (attribute_name(attribute), attribute_value(attribute));
+            let name = attribute_name(attribute);
+            let value = attribute_value(attribute, generation);
             let args = SetxattrArgs {
                 option: SetxattrOption4::Either,
                 name: &name,
@@ -458,8 +517,14 @@ mod tests {
     #[test]
     fn names_and_values_of_attributes_differ() {
         assert_eq!(&attribute_name(15), b"filermark-0015");
-        assert_ne!(attribute_value(1), attribute_value(2));
-        assert_eq!(attribute_value(3)[0], 3);
+        assert_ne!(attribute_value(1, 9), attribute_value(2, 9));
+        let value = attribute_value(3, 9);
+        for known in [Value::Any, Value::Of(9), Value::Unsettled] {
+            assert!(is_value(3, known, &value));
+            assert!(!is_value(2, known, &value), "that of another attribute");
+            assert!(!is_value(3, known, &value[1..]) && !is_value(3, known, &[]));
+        }
+        assert!(!is_value(3, Value::Of(8), &value));
     }
 
     #[test]

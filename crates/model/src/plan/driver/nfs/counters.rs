@@ -134,6 +134,11 @@ counters! {
             "delegations_write",
             "NFSv4.1, DELEGATIONS=keep: delegations granted for writing.",
         );
+        DelegationsNone = c(
+            "delegations_none",
+            "NFSv4.1, DELEGATIONS=keep: OPENs that the server answered without a delegation.",
+        )
+        .notes("OPENs were answered without a delegation (DELEGATIONS=keep)");
         DelegationsRecalled = c(
             "delegations_recalled",
             "NFSv4.1: delegations that the server has recalled.",

@@ -1,11 +1,11 @@
 //! What the program has to know of the NFS driver, and the protocols that it speaks.
 
-use super::{NfsCounter, NfsPlan};
+use super::{DelegationUse, NfsCounter, NfsPlan};
 use crate::counter::CounterDecl;
 use crate::mix::Mix;
 use crate::op::{Op, OpSet};
 use crate::plan::Labels;
-use crate::plan::facts::{DriverFacts, DriverSettings, DriverText, Target};
+use crate::plan::facts::{DriverFacts, DriverSettings, DriverText, Target, leave_out};
 use crate::plan::network::{Transport, transfers_text};
 use crate::protocol::{NfsVersion, ProtocolDecl};
 use crate::units::{Bytes, Nanos};
@@ -100,7 +100,12 @@ impl DriverSettings for NfsPlan {
                 (_, Transport::Tcp) => &[WITHOUT_PORTMAPPER],
                 (_, Transport::Udp) => &[WITHOUT_PORTMAPPER, WITHOUT_UDP],
             },
-            service_command: "rpcinfo -p {host}",
+            // Version 4 has a port, and no entry of a portmapper.
+            service_command: match self.version.has_state() {
+                true => "nc -vz {host} {port}",
+                false => "rpcinfo -p {host}",
+            },
+            has_name_space_root: self.version.has_state(),
             export_command: match self.version {
                 NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => None,
                 _ => Some("showmount -e {host}"),
@@ -115,8 +120,12 @@ impl DriverSettings for NfsPlan {
             .tls
             .as_ref()
             .map_or_else(String::new, |tls| format!(" with {}", tls.name()));
+        let delegations = match self.delegations {
+            DelegationUse::Keep => ", delegations kept",
+            DelegationUse::Refuse => "",
+        };
         let summary = format!(
-            "NFSv{} over {}{tls}, {}, {}, {}",
+            "NFSv{} over {}{tls}, {}, {}, {}{delegations}",
             self.version.name(),
             self.transport.name(),
             self.connections.text(self.transport),
@@ -159,11 +168,32 @@ impl DriverSettings for NfsPlan {
         };
     }
 
-    fn advice_without(&self, op: Op) -> &'static str {
-        match op.nfs() {
-            Some(_) if op.needs_nfs42() => "set NFS_VERSION=4.2, or leave it out of the mix",
-            Some(_) => "set NFS_VERSION=4.1 or 4.2, or leave it out of the mix",
-            None => "leave it out of the mix",
+    /// Names the versions that have all of them, so that the advice does not lead to the next refusal.
+    fn advice_without(&self, missing: &[Op], all: &[Op]) -> String {
+        let has_all = |version: &NfsVersion| {
+            let version = *version;
+            let ops = Self {
+                version,
+                ..self.clone()
+            }
+            .ops();
+            all.iter().all(|op| ops.contains(*op))
+        };
+        let versions = [
+            NfsVersion::V3,
+            NfsVersion::V40,
+            NfsVersion::V41,
+            NfsVersion::V42,
+        ];
+        let names: Vec<&str> = versions
+            .iter()
+            .filter(|version| has_all(version))
+            .map(|version| version.name())
+            .collect();
+        let out = leave_out(missing);
+        match names.as_slice() {
+            [] => out.to_owned(),
+            names => format!("set NFS_VERSION={}, or {out}", names.join(" or ")),
         }
     }
 

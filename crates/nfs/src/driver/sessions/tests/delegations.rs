@@ -301,3 +301,61 @@ fn a_call_that_is_sent_again_keeps_its_stateid() {
     assert!(bench.counters()["reconnects"] > 0);
     bench.end();
 }
+
+/// Two READs use it: its recall comes with the reply to the first one, and the second one is answered later.
+#[test]
+fn a_delegation_in_use_is_not_returned_before_its_last_call_has_ended() {
+    let mut reads = 0;
+    let server = Server::start(16, move |seen| {
+        reads += u32::from(seen.has(Read));
+        match (seen.has(Read), reads) {
+            (true, 2) => Deed::Silent,
+            (true, 3) => recall(70, 1, stateid(FIRST)),
+            _ => Deed::Good,
+        }
+    });
+    server.state().grants = Some(false);
+    let plan = NfsPlan {
+        delegations: DelegationUse::Keep,
+        rpc_timeout_ms: 300,
+        rpc_retries: 100,
+        ..plan()
+    };
+    let mut bench = Bench::with(plan, 1, server);
+    bench.succeed(read(0, SIZE));
+    for _ in 0..2 {
+        bench.submit(0, read(0, SIZE));
+    }
+    let outcomes = bench.wait(2);
+    assert!(outcomes.values().all(|o| o.status == Status::Ok));
+    wait_for(&mut bench, |state| state.delegations.is_empty());
+    let state = bench.server.state();
+    assert_eq!(state.read_with, vec![stateid(FIRST).other; 4]);
+    let of = |operation| {
+        let mut executed = state.executed.iter();
+        executed.rposition(|ops| ops.contains(&operation))
+    };
+    assert!(of(Read) < of(Delegreturn), "{:?}", state.executed);
+    drop(state);
+    assert_eq!(bench.counters()["delegations_returned"], 1);
+    bench.end();
+}
+
+/// A file that is open for reading alone is opened for writing before its size is set: the server refuses that
+/// with the stateid of the other open (NFS4ERR_OPENMODE).
+#[test]
+fn a_size_is_set_with_an_open_for_writing() {
+    let mut bench = keeping(false, |_| Deed::Good);
+    bench.succeed(read(0, SIZE));
+    bench.succeed(Action::Setattr {
+        object: FILE,
+        size: Some(0),
+    });
+    bench.succeed(Action::Setattr {
+        object: FILE,
+        size: None,
+    });
+    let counters = bench.counters();
+    // This server has a state for each OPEN, so it is not ended.
+    assert_eq!((counters["OPEN"], counters["SETATTR"]), (2, 2));
+}
