@@ -168,3 +168,24 @@ fn detectable_with(repeats: usize, deviation_pcnt: f64, threshold_pcnt: f64) -> 
     };
     detectable(error, df, 0.0, (threshold_pcnt / 100.0).ln_1p())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_has_no_number_is_of_any_size() {
+        let of = |detectable_pcnt| Sensitivity {
+            repeats_before: 1,
+            repeats_after: 1,
+            figure: Kind::ServiceMean,
+            deviation_pcnt: 20.0,
+            detectable_pcnt,
+            power_pcnt: POWER_PCNT,
+            is_too_few: true,
+        };
+        let remark = |pcnt| of(pcnt).remark().expect("too few");
+        assert!(remark(1e9).contains("; a change of any size can remain undetected;"));
+        assert!(remark(300.0).contains("; a change of less than 300 % can remain undetected;"));
+    }
+}
