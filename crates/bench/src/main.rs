@@ -54,6 +54,7 @@ fn main() -> ExitCode {
     match words.next().as_deref() {
         Some(server::COMMAND) => return server::serve(words),
         Some(parts::smb::COMMAND) => return parts::smb::serve(),
+        Some(parts::krb5p::COMMAND) => return parts::krb5p::client(words),
         Some(parts::agents::COMMAND) => return parts::agents::serve(words),
         _ => {}
     }

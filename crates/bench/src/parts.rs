@@ -7,6 +7,7 @@ mod day;
 mod fill;
 mod fio;
 mod io;
+pub mod krb5p;
 mod memory;
 mod mounted;
 mod nfs_shard;
@@ -57,6 +58,11 @@ const PARTS: &[Part] = &[
         name: "tls",
         about: "READ and WRITE over TLS compared with the cipher alone, against canned replies of another process",
         measure: tls::measure,
+    },
+    Part {
+        name: "krb5p",
+        about: "READ and WRITE with encryption by Kerberos compared with the GSS-API library alone (root; ganesha with Kerberos, krb5-kdc)",
+        measure: krb5p::measure,
     },
     Part {
         name: "pacing",

@@ -73,7 +73,9 @@ mod tests {
         }
         assert_eq!(
             WordList::Drivers.words(),
-            ["nfs2", "nfs3", "nfs41", "nfs42", "smb", "posix", "null"]
+            [
+                "nfs2", "nfs3", "nfs40", "nfs41", "nfs42", "smb", "posix", "null"
+            ]
         );
         assert_eq!(WordList::Protocols.words(), ["nfs", "cifs", "smb"]);
     }

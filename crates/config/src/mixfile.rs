@@ -9,8 +9,9 @@
 pub use crate::nfsstat::types::MIXFILE_HEADER;
 
 use crate::error::{ConfigError, SourceLocation, nearest, quoted};
-use crate::nfsstat::{Dialect, MixOfCounts, Version, read_statistics};
+use crate::nfsstat::{Dialect, MixOfCounts, Version, is_of_version4, ops_of, read_statistics};
 use filermark_model::benchmark::Protocol;
+use filermark_model::plan::NfsVersion;
 use filermark_model::{Finding, Mix, Op, Rule, Severity};
 
 /// Names that the format has and NFSv3 does not (RFC 1094's ROOT and WRITECACHE), and
@@ -34,11 +35,16 @@ pub struct ReadMix {
 }
 
 /// Reads a mix file of a protocol, or a server's statistics in its place; `file` is its
-/// name in messages.
+/// name in messages. `run` is NFS_VERSION: benchmarks of version 3 are also run over version 4, and
+/// statistics are then those of that version.
 ///
 /// # Errors
 /// Everything that is wrong, line by line.
-pub fn read_mix(file: &str, text: &str, protocol: Protocol) -> Result<ReadMix, Vec<ConfigError>> {
+pub fn read_mix(
+    file: &str,
+    text: &str,
+    (protocol, run): (Protocol, Option<NfsVersion>),
+) -> Result<ReadMix, Vec<ConfigError>> {
     let is_mixfile = first_line(text) == MIXFILE_HEADER;
     // A plain table is too similar to a mix file whose first line was forgotten.
     let dialect = Dialect::of(text).filter(|d| !is_mixfile && *d != Dialect::Plain);
@@ -54,10 +60,12 @@ pub fn read_mix(file: &str, text: &str, protocol: Protocol) -> Result<ReadMix, V
         )]);
     }
     let statistics = read_statistics(file, text).map_err(|e| vec![e])?;
-    let wanted = protocol.nfs_version().map(|v| v.number());
-    let wanted = wanted.and_then(|v| Version::of(u8::try_from(v).unwrap_or(0)));
+    let of_run = run.filter(|run| run.has_state() && protocol == Protocol::Nfs3);
+    let version = of_run.or(protocol.nfs_version());
+    let wanted = version.and_then(|v| Version::of(u8::try_from(v.number()).unwrap_or(0)));
     let has = wanted.filter(|v| statistics.has(*v));
-    let made = statistics.mix(has, protocol.ops()).map_err(|e| vec![e])?;
+    let ops = of_run.map_or_else(|| protocol.ops(), ops_of);
+    let made = statistics.mix(has, ops).map_err(|e| vec![e])?;
     let note = conversion_note(&made, wanted);
     let mix = made.mix().map_err(|e| {
         let place = SourceLocation::File(file.to_owned());
@@ -78,7 +86,7 @@ fn conversion_note(made: &MixOfCounts, wanted: Option<Version>) -> Finding {
     if let Some(wanted) = other {
         let (is, has) = (wanted.number(), made.version.number());
         text += &format!(
-            ", as there are none of version {is}, which the benchmark uses: these are counts of \
+            ", as there are none of version {is}, which the run uses: these are counts of \
              version {has}"
         );
     }
@@ -226,16 +234,23 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
         let of = match protocol {
             Protocol::Nfs2 => " of NFS version 2",
             Protocol::Smb1 | Protocol::Smb2 => " of SMB",
-            Protocol::Nfs3 | Protocol::Nfs41 | Protocol::Nfs42 | Protocol::Posix => "",
+            Protocol::Nfs3
+            | Protocol::Nfs40
+            | Protocol::Nfs41
+            | Protocol::Nfs42
+            | Protocol::Posix => "",
         };
         let names = known.iter().map(|o| o.name());
         let of_later = has_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == lower);
-        let hint = match nearest(&lower, names.clone()).filter(|_| !of_later) {
+        let of_version4 = if smb { None } else { part_of(&lower) };
+        let near = nearest(&lower, names.clone()).filter(|_| !of_later && of_version4.is_none());
+        let hint = match near {
             Some(near) => format!("did you mean {near}?"),
             None if of_later => format!(
                 "version 3 has it, version 2 has {}",
                 names.collect::<Vec<_>>().join(" ")
             ),
+            None if of_version4.is_some() => of_version4.unwrap_or_default().to_owned(),
             None if smb => format!("known: {}", names.collect::<Vec<_>>().join(" ")),
             None => "names are those of the RFCs, as getattr, readdirplus or read_plus".into(),
         };
@@ -248,12 +263,26 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
     }
 }
 
+/// Why an operation of NFSv4 is in no mix; `None`: it is none.
+fn part_of(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "close" => "open is an OPEN and its CLOSE: name open",
+        "lockt" | "locku" => "lock is a LOCK and its LOCKU: name lock",
+        "delegreturn" => "delegations are returned where there are some (DELEGATIONS=keep)",
+        name if is_of_version4(name) => {
+            "it is only a part of others: a run sends it where they need it"
+        }
+        _ => return None,
+    })
+}
+
 /// The operations that a mix file of a protocol may name. Benchmarks of version 3 are also run over version 4,
 /// so their mix files may have its operations; whether NFS_VERSION has them is checked with the plan.
 fn names_of(protocol: Protocol) -> &'static [Op] {
     match protocol {
         Protocol::Nfs3 => Op::NFS42,
         Protocol::Nfs2
+        | Protocol::Nfs40
         | Protocol::Nfs41
         | Protocol::Nfs42
         | Protocol::Smb1
@@ -466,7 +495,7 @@ mod tests {
     #[test]
     fn statistics_are_read_in_place_of_a_mix_file() {
         let text = include_str!("../tests/fixtures/nfsstat/sunos-s.txt");
-        let read = read_mix("x", text, Protocol::Nfs3).unwrap();
+        let read = read_mix("x", text, (Protocol::Nfs3, None)).unwrap();
         let percent = |op| read.mix.percent(op);
         assert_eq!(
             (percent(Op::Lookup), percent(Op::Getattr)),
@@ -475,21 +504,51 @@ mod tests {
         let note = read.note.unwrap().message;
         assert!(note.contains("NFS version 2, 31622 calls (x)"), "{note}");
         assert!(note.contains("none of version 3"), "{note}");
-        let error =
-            |text: &str, protocol| read_mix("x", text, protocol).unwrap_err()[0].to_string();
+        let error = |text: &str, protocol| {
+            read_mix("x", text, (protocol, None)).unwrap_err()[0].to_string()
+        };
         assert!(error(text, Protocol::Smb2).contains("uses SMB"));
         // The first line identifies a mix file; where it is missing, the message asks for it.
         assert!(error("getattr 60%\nread 40%\n", Protocol::Nfs3).starts_with("x:1:1: the first"));
         assert!(error("getattr 60\nread 40\n", Protocol::Nfs3).starts_with("x:1:1: the first"));
         let mix = format!("{MIXFILE_HEADER}\r\nread 100%\r\n");
-        assert_eq!(read_mix("x", &mix, Protocol::Nfs3).unwrap().note, None);
+        assert_eq!(
+            read_mix("x", &mix, (Protocol::Nfs3, None)).unwrap().note,
+            None
+        );
+    }
+
+    /// A benchmark of version 3 that is run over version 4 takes the counts of version 4, with its operations.
+    #[test]
+    fn counts_are_those_of_the_version_of_the_run() {
+        let text = "Server nfs v3:\nnull getattr setattr lookup access\n0 1000 0 500 500\n\n\
+                    Server nfs v4 operations:\nopen close lock read getattr\n30 30 10 40 20\n";
+        let read = |run| read_mix("x", text, (Protocol::Nfs3, run)).unwrap().mix;
+        for run in [None, Some(NfsVersion::V3)] {
+            assert_eq!(read(run).percent(Op::Access), 25.0);
+        }
+        let mix = read(Some(NfsVersion::V41));
+        assert_eq!((mix.percent(Op::Open), mix.percent(Op::Lock)), (30.0, 10.0));
+        assert_eq!(mix.percent(Op::Access), 0.0);
+    }
+
+    #[test]
+    fn parts_of_operations_of_version_4_are_explained() {
+        let hint = |name: &str| {
+            let line = format!("{name} 10%");
+            super::parse_share(&line, Protocol::Nfs42).unwrap_err().1
+        };
+        assert!(hint("close").contains("name open"), "{}", hint("close"));
+        assert!(hint("locku").contains("name lock"));
+        assert!(hint("sequence").contains("only a part of others"));
+        assert_eq!(hint("opne"), "did you mean open?");
     }
 
     #[test]
     fn counts_of_another_version_give_a_warning() {
         let v2 = "Server nfs v2:\nnull getattr setattr root\n0 100 0 0\n";
         let v3 = "Server nfs v3:\nnull getattr setattr lookup access\n0 1000 0 500 500\n";
-        let read = |text: &str, p| read_mix("x", text, p).unwrap();
+        let read = |text: &str, p| read_mix("x", text, (p, None)).unwrap();
         let head = "Server rpc stats:\n";
         let both = read(&format!("{head}{v2}\n{v3}"), Protocol::Nfs2);
         assert_eq!(both.mix.percent(Op::Getattr), 100.0);
@@ -506,7 +565,7 @@ mod tests {
         ] {
             assert!(note.message.contains(words), "{}", note.message);
         }
-        let null = read_mix("x", "{\"v2\":1}", Protocol::Nfs2);
+        let null = read_mix("x", "{\"v2\":1}", (Protocol::Nfs2, None));
         assert!(null.is_err());
     }
 

@@ -1,4 +1,4 @@
-//! How often each operation of a server was called, from its own tools: `nfsstat -s` in the
+//! How often each operation of a server was called, or a client has called it, from its own tools: `nfsstat -s` in the
 //! layouts of several systems, the kernel's counters, NFS-Ganesha's statistics, metrics,
 //! or a plain table.
 //!
@@ -18,7 +18,7 @@ mod text;
 pub(crate) mod types;
 
 pub use mix::{Difference, LeftOut, MixOfCounts, Share};
-pub use names::Version;
+pub use names::{Version, is_of_version4, ops_of};
 pub use text::mix_file;
 pub use types::{Dialect, Statistics};
 
@@ -104,7 +104,7 @@ fn read(file: &str, text: &str) -> Result<Statistics, Wrong> {
         Dialect::Plain => list::read_plain(text, &mut taken),
     }?;
     let mut versions: BTreeMap<Version, BTreeMap<String, u64>> = BTreeMap::new();
-    for ((version, name), (calls, _)) in taken.counts {
+    for ((version, name), (calls, _)) in std::mem::take(&mut taken.counts) {
         versions.entry(version).or_default().insert(name, calls);
     }
     if versions.is_empty() {
@@ -114,6 +114,7 @@ fn read(file: &str, text: &str) -> Result<Statistics, Wrong> {
     Ok(Statistics {
         file: sanitize(file, 200),
         dialect,
+        of_client: taken.of_client,
         versions,
     })
 }

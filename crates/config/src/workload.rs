@@ -68,7 +68,8 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &
 
     let folders = [work_dir, sources.folder()];
     if let Some((path, text)) = read(r, &params::MIXFILE, &folders) {
-        match read_mix(&path, &text, benchmark.protocol) {
+        let run = values.get(&params::NFS_VERSION);
+        match read_mix(&path, &text, (benchmark.protocol, run)) {
             Ok(read) => {
                 r.reports.findings.extend(read.note);
                 if let Err(e) = benchmark.set_mix(read.mix) {
@@ -97,13 +98,26 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &
 /// Refuses operations of the mix that the driver does not have with these settings.
 pub(crate) fn refuse_missing(r: &mut Reading<'_>, benchmark: &Benchmark, driver: &DriverPlan) {
     let ops = driver.ops();
-    let mut missing = benchmark.mix.shares().iter().map(|(op, _)| *op);
-    let Some(op) = missing.find(|op| !ops.contains(*op)) else {
-        return;
+    let shares = benchmark.mix.shares().iter();
+    let all: Vec<Op> = shares.map(|(op, _)| *op).collect();
+    let missing: Vec<Op> = all
+        .iter()
+        .copied()
+        .filter(|op| !ops.contains(*op))
+        .collect();
+    let names: Vec<&str> = missing.iter().map(|op| op.name()).collect();
+    let operations = match names.as_slice() {
+        [] => return,
+        [one] => format!("the operation {one}"),
+        [rest @ .., last] => format!("the operations {} and {last}", rest.join(", ")),
     };
     let of = driver.describe().protocol;
-    let message = format!("the mix has the operation {op}, which {of} does not have");
-    r.refuse(&params::MIXFILE, message, driver.advice_without(op));
+    let message = format!("the mix has {operations}, which {of} does not have");
+    r.refuse(
+        &params::MIXFILE,
+        message,
+        driver.advice_without(&missing, &all),
+    );
 }
 
 /// The file that a parameter names: its path and its text.

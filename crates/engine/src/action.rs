@@ -161,6 +161,8 @@ pub(crate) struct Chosen {
     pub(crate) offset: u64,
     /// Its length, in bytes.
     pub(crate) length: u32,
+    /// Bytes that the file certainly has.
+    pub(crate) bytes: u32,
     /// The number of an extended attribute.
     pub(crate) attribute: u16,
     /// A hole is looked for.
@@ -179,6 +181,7 @@ impl Default for Chosen {
             file: 0,
             offset: 0,
             length: 0,
+            bytes: 0,
             attribute: 0,
             is_hole: false,
         }
@@ -310,7 +313,9 @@ impl Action {
             }),
             NfsOp::Seek => Self::V4(V4Action::Seek {
                 object,
+                file,
                 offset,
+                bytes: chosen.bytes,
                 is_hole: chosen.is_hole,
             }),
             NfsOp::ReadPlus => Self::V4(V4Action::ReadPlus {
@@ -322,14 +327,17 @@ impl Action {
             NfsOp::Copy => Self::V4(V4Action::Copy {
                 object,
                 target: new_object,
+                file,
                 offset,
                 length,
             }),
             NfsOp::Clone => Self::V4(V4Action::Clone {
                 object,
                 target: new_object,
+                file,
                 offset,
                 length,
+                bytes: chosen.bytes,
             }),
             NfsOp::Getxattr => Self::V4(V4Action::Getxattr { object, attribute }),
             NfsOp::Setxattr => Self::V4(V4Action::Setxattr { object, attribute }),

@@ -295,6 +295,12 @@ pub trait ShardDriver {
         Ok(())
     }
 
+    /// How many clients the server has of this shard: it may keep them if the shard's thread ends without
+    /// [`Self::end`].
+    fn clients(&self) -> u64 {
+        0
+    }
+
     /// The shard is not used any more: ends what the server keeps for it (sessions, open
     /// files), as far as the server answers until `deadline`. Also after a request to stop. Returns how
     /// many clients the server may keep: those that it did not say to have dropped.

@@ -16,6 +16,7 @@ use filermark_model::silence;
 use filermark_model::{LoadPoint, Nanos, PointStats, RunPlan};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -60,6 +61,8 @@ struct Handle {
     commands: Sender<Command>,
     replies: Receiver<Reply>,
     thread: Option<JoinHandle<u64>>,
+    /// The clients that the server has of it, once it is open.
+    clients: Arc<AtomicU64>,
 }
 
 enum Command {
@@ -427,8 +430,11 @@ impl Engine {
             let (closed, _) = channel();
             shard.commands = closed;
         }
-        let threads = self.shards.iter_mut().filter_map(|s| s.thread.take());
-        threads.map(|thread| thread.join().unwrap_or(0)).sum()
+        let ended = self.shards.iter_mut().filter_map(|shard| {
+            let thread = shard.thread.take()?;
+            Some(clients_left(thread, &shard.clients))
+        });
+        ended.sum()
     }
 }
 
@@ -436,6 +442,12 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.end_shards();
     }
+}
+
+/// How many clients the server may keep of a shard. A thread that has panicked has ended nothing there.
+fn clients_left(thread: JoinHandle<u64>, clients: &AtomicU64) -> u64 {
+    let all = |_| clients.load(Ordering::Acquire);
+    thread.join().unwrap_or_else(all)
 }
 
 fn unexpected_reply() -> PhaseError {
@@ -484,6 +496,7 @@ fn open_op(
 fn spawn(parts: ShardSetup, setup: &EngineSetup, mine: ShardParams) -> Result<Handle, PhaseError> {
     let (first_proc, component) = (mine.first_proc, mine.component);
     let (operations, tree) = (mine.operations.clone(), mine.tree.clone());
+    let clients = mine.clients.clone();
     let (commands, orders) = channel();
     let (answers, replies) = channel();
     let driver = setup.driver.clone();
@@ -502,6 +515,7 @@ fn spawn(parts: ShardSetup, setup: &EngineSetup, mine: ShardParams) -> Result<Ha
         commands,
         replies,
         thread: Some(thread),
+        clients,
     })
 }
 
@@ -514,6 +528,7 @@ struct ShardParams {
     operations: Arc<Operations>,
     live_counts: Option<Arc<LiveCounts>>,
     open_op: Option<OpenOp>,
+    clients: Arc<AtomicU64>,
 }
 
 impl ShardParams {
@@ -534,6 +549,7 @@ impl ShardParams {
             procs: procs.into_iter().map(|m| m.proc).collect(),
             live_counts,
             open_op: None,
+            clients: Arc::default(),
         })
     }
 }
@@ -561,6 +577,8 @@ fn serve(
             return 0;
         }
     };
+    mine.clients
+        .store(shard_driver.clients(), Ordering::Release);
     let mut shard = Shard::new(ShardParts {
         driver: shard_driver,
         blocking: driver.capabilities().blocking || plan.benchmark.composite().is_some(),
@@ -602,4 +620,19 @@ fn serve(
         }
     }
     shard.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clients_of_a_shard_that_panicked_are_left() {
+        let clients = AtomicU64::new(3);
+        let ended = std::thread::spawn(|| 1);
+        assert_eq!(clients_left(ended, &clients), 1);
+        // Without a message on stderr.
+        let panicked = std::thread::spawn(|| std::panic::resume_unwind(Box::new(())));
+        assert_eq!(clients_left(panicked, &clients), 3);
+    }
 }

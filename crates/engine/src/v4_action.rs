@@ -42,10 +42,14 @@ pub enum V4Action {
     },
     /// Finds the next data or the next hole.
     Seek {
-        /// The file.
+        /// The file, which has no holes.
         object: ObjectId,
+        /// Its number for the contents.
+        file: u64,
         /// From this byte, which is within the file.
         offset: u64,
+        /// Bytes that the file certainly has.
+        bytes: u32,
         /// A hole is looked for, not data.
         is_hole: bool,
     },
@@ -66,6 +70,8 @@ pub enum V4Action {
         object: ObjectId,
         /// The scratch file.
         target: ObjectId,
+        /// The number of the file that is read, for the contents.
+        file: u64,
         /// From this byte.
         offset: u64,
         /// This many bytes.
@@ -77,10 +83,14 @@ pub enum V4Action {
         object: ObjectId,
         /// The scratch file.
         target: ObjectId,
+        /// The number of the file that is read, for the contents.
+        file: u64,
         /// From this byte.
         offset: u64,
         /// This many bytes; 0: to the end of the file.
         length: u32,
+        /// Bytes that the file that is read certainly has.
+        bytes: u32,
     },
     /// Reads an attribute that was set.
     Getxattr {

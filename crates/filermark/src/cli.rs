@@ -401,7 +401,7 @@ pub struct ServeArgs {
     /// Serve TCP only, no UDP
     #[arg(long)]
     pub no_udp: bool,
-    /// Delay NFS replies: 5ms; READ=2ms,GETATTR=100us; uniform:1ms-3ms; exp:2ms;
+    /// Delay NFS replies: 5ms; READ=2ms,GETATTR=100us; COPY=20ms (an operation of NFSv4); uniform:1ms-3ms; exp:2ms;
     /// lognormal:MEDIAN,SIGMA; bimodal:1ms,50ms,1%
     #[arg(long, value_name = "SPEC")]
     pub delay: Option<DelaySpec>,
@@ -415,7 +415,7 @@ pub struct ServeArgs {
     /// Stop answering periodically: 3s/60s stops for 3 s every 60 s
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub stop: Option<StopSpec>,
-    /// Answer with errors: READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3
+    /// Answer with errors: READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3,COPY=NFS4ERR_IO@1/50
     #[arg(long, value_name = "SPEC")]
     pub error: Option<ErrorSpec>,
     /// Drop connections, replies or calls: conn@N, reply@1%, call@1/50; duplicate or delay replies: copy@1%, late@1%:3s

@@ -20,6 +20,10 @@ pub const SHIPPED: &[(&str, &str)] = &[
         include_str!("../definitions/general-nfs3.toml"),
     ),
     (
+        "general-nfs40",
+        include_str!("../definitions/general-nfs40.toml"),
+    ),
+    (
         "general-nfs41",
         include_str!("../definitions/general-nfs41.toml"),
     ),

@@ -118,6 +118,11 @@ pub const SLOT_WAITS: &str = "slot_waits";
 /// The time of these waits together, in microseconds.
 pub const SLOT_WAIT_US: &str = "slot_wait_us";
 
+/// Calls that waited for the window of a context of Kerberos.
+pub const WINDOW_WAITS: &str = "window_waits";
+/// The time of these waits together, in microseconds.
+pub const WINDOW_WAIT_US: &str = "window_wait_us";
+
 /// Counters that more than one driver has.
 pub(crate) mod shared {
     use super::{CHECKED_BYTES, CounterDecl, EARLY_EOFS, UNDECIDED_BYTES, VERIFY_ERRORS};

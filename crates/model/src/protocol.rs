@@ -65,7 +65,7 @@ pub enum NfsVersion {
 }
 
 /// A minor version of NFS version 4.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MinorVersion {
     /// That of version 4.0 (RFC 7530).
     V0,

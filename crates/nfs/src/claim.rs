@@ -3,11 +3,12 @@
 //! [`filermark_driver_kit::run_dirs`]. Everything blocks; nothing here is measured.
 
 mod backend;
-mod probe;
+pub(crate) mod probe;
 
 use crate::client::AnyFh;
 use crate::target::Target;
 pub use backend::Export;
+use filermark_driver_kit::claim::PROBE_PREFIX;
 use filermark_driver_kit::driver::ClaimReport;
 use filermark_driver_kit::run_dirs::MountSession;
 use filermark_engine::driver::{Claim, DriverError};
@@ -63,7 +64,8 @@ impl MountSession for MountedExport<'_> {
 
     /// Operations of the mix that the server does not have.
     fn lacking(&mut self, _: &Claim, dir: &AnyFh) -> Result<Vec<String>, DriverError> {
-        probe::probe(self.plan, &self.target, dir)?;
+        let name = format!("{PROBE_PREFIX}0");
+        probe::probe(self.plan, &self.target, (dir, &name))?;
         Ok(Vec::new())
     }
 

@@ -1,20 +1,22 @@
 //! Inspects servers before a run: which of their services accept connections (over UDP:
 //! answer a NULL call), how quickly, and whether exports can be mounted. Creates nothing on
-//! the server.
+//! the server but a file for the operations of a mix that a server of version 4.2 need not have.
 
 pub(crate) mod servers;
 
+use crate::claim::probe::probe;
 use crate::client::{
     PortLookup, Program, RpcOptions, connect, find_port, mount_program, nfs_program,
 };
 use crate::target::{Target, addresses, ask, mount_options};
+use filermark_driver_kit::claim::PROBE_PREFIX;
 use filermark_driver_kit::driver::ClaimReport;
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::{MountPoint, NfsPlan, Transport};
 use filermark_onc::nfs3::access;
 use filermark_onc::portmap;
 use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Longest waits of the survey, in milliseconds: a run has longer limits.
 const WAIT_MS_MAX: u32 = 5_000;
@@ -161,11 +163,19 @@ fn reach(name: &'static str, address: SocketAddr, program: Program, plan: &NfsPl
     }
 }
 
+/// A name that no other client's check has at this time.
+fn probe_name() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let ns = since.unwrap_or_default().as_nanos();
+    format!("{PROBE_PREFIX}{ns:x}-{:x}", std::process::id())
+}
+
 /// Mounts an export, asks whether it may be written to and how much is free, and
-/// takes the mount back.
+/// takes the mount back. Operations of the mix that a server of version 4.2 need not have are tried on a
+/// file of its own, which is removed.
 ///
 /// # Errors
-/// As [`Target::resolve`].
+/// As [`Target::resolve`]; the server does not have one of these operations.
 pub(crate) fn export(
     mount: &MountPoint,
     plan: &NfsPlan,
@@ -173,12 +183,17 @@ pub(crate) fn export(
     const WANTED: u32 = access::MODIFY | access::EXTEND | access::DELETE;
     let target = Target::resolve(mount, plan)?;
     let answer = target.file_client(plan).access(&target.root, WANTED);
-    target.unmount(plan);
     let writable = match answer {
         Ok(Ok(granted)) => granted & access::EXTEND != 0,
         // A server without ACCESS says nothing against it.
         Ok(Err(_)) | Err(_) => true,
     };
+    let tried = match writable {
+        true => probe(plan, &target, (&target.root, &probe_name())),
+        false => Ok(()),
+    };
+    target.unmount(plan);
+    tried?;
     let report = ClaimReport {
         space: target.space(),
         server_facts: target.facts(),

@@ -1,8 +1,8 @@
-//! Checks whether a server implements NFS version 2, 3, 4.1 or 4.2 correctly. Checks are small and independent.
+//! Checks whether a server implements NFS version 2, 3, 4.0, 4.1 or 4.2 correctly. Checks are small and independent.
 //!
 //! A check makes what it needs in a directory of its own below the claimed run
 //! directory, which is removed afterwards whatever the result. It fails only where
-//! RFC 1094, RFC 1813, RFC 8881 or RFC 7862 (or RFC 5531 below them) demands something else; where the RFC
+//! RFC 1094, RFC 1813, RFC 7530, RFC 8881 or RFC 7862 (or RFC 5531 below them) demands something else; where the RFC
 //! leaves the choice, or a server refuses what has to be refused in another way than the
 //! RFC names, that is a note. Nothing here is measured.
 
@@ -27,7 +27,7 @@ use filermark_driver_kit::claim::lease::SystemWatch;
 use filermark_driver_kit::driver::ReleaseScope;
 use filermark_driver_kit::run_dirs::{claim_in, release_in};
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
-use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
+use filermark_model::plan::{MinorVersion, MountPoint, NfsPlan, NfsVersion};
 
 /// What a check is about, for lists of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,22 +44,24 @@ pub struct CheckFacts {
 
 /// All checks of a version, in the order in which they run.
 pub fn checks(version: NfsVersion) -> Vec<CheckFacts> {
-    fn facts<V: Version>(tables: &[&[Check<Of<V>>]]) -> Vec<CheckFacts> {
+    fn facts<V: Version>(tables: &[&[Check<Of<V>>]], dialect: V::Dialect) -> Vec<CheckFacts> {
         let all = tables.iter().copied().flatten();
+        let all = all.filter(|check| check.is_for(dialect));
         all.map(|check| CheckFacts {
             id: check.id,
             procedure: check.about_name(),
             title: check.title,
-            section: check.section(()),
+            section: check.section(dialect),
         })
         .collect()
     }
+    let of_version4 = |minor| facts(&version41::tables(minor), minor);
     match version {
-        NfsVersion::V2 => facts(version2::TABLES),
-        NfsVersion::V3 => facts(version3::TABLES),
-        NfsVersion::V41 => facts(version41::TABLES),
-        NfsVersion::V40 => Vec::new(),
-        NfsVersion::V42 => facts(&version41::tables42()),
+        NfsVersion::V2 => facts(version2::TABLES, ()),
+        NfsVersion::V3 => facts(version3::TABLES, ()),
+        NfsVersion::V40 => of_version4(MinorVersion::V0),
+        NfsVersion::V41 => of_version4(MinorVersion::V1),
+        NfsVersion::V42 => of_version4(MinorVersion::V2),
     }
 }
 
@@ -83,14 +85,7 @@ pub fn validate(
         NfsVersion::V3 => version3::V3::NAME,
         NfsVersion::V41 => version41::V41::NAME,
         NfsVersion::V42 => "NFSv4.2",
-        NfsVersion::V40 => {
-            return Err(DriverError {
-                place: mount.to_string(),
-                step: "validate the protocol".to_owned(),
-                reason: format!("there are no checks of NFSv{} yet", plan.version.name()),
-                advice: "set NFS_VERSION=4.1, 4.2, 3 or 2 to check that version".to_owned(),
-            });
-        }
+        NfsVersion::V40 => "NFSv4.0",
     };
     let mut export = MountedExport::mount(plan, mount)?;
     let (claimed, run_dir) = claim_in(&mut export, claim, false, &SystemWatch)?;
@@ -99,15 +94,12 @@ pub fn validate(
     report.not_ours = claimed.not_ours;
     let mut course = Course::new(report, stop, sink);
     match plan.version {
-        NfsVersion::V2 => run(&mut course, version2::TABLES, plan, target, run_dir),
-        NfsVersion::V3 => run(&mut course, version3::TABLES, plan, target, run_dir),
-        // Version 4.0 was refused above.
-        NfsVersion::V40 | NfsVersion::V41 => {
-            run(&mut course, version41::TABLES, plan, target, run_dir);
-        }
-        NfsVersion::V42 => {
-            let tables = version41::tables42();
-            run(&mut course, &tables, plan, target, run_dir);
+        NfsVersion::V2 => run(&mut course, version2::TABLES, (), plan, target, run_dir),
+        NfsVersion::V3 => run(&mut course, version3::TABLES, (), plan, target, run_dir),
+        NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => {
+            let minor = plan.version.minor_version().unwrap_or_default();
+            let tables = version41::tables(minor);
+            run(&mut course, &tables, minor, plan, target, run_dir);
         }
     }
     let released = release_in(&mut export, claim, ReleaseScope::All, &SystemWatch);
@@ -117,10 +109,11 @@ pub fn validate(
 fn run<V: Version>(
     course: &mut Course<'_>,
     tables: &[&'static [Check<Of<V>>]],
+    dialect: V::Dialect,
     plan: &NfsPlan,
     target: &Target,
     run_dir: AnyFh,
 ) {
     let mut bench = Bench::<V>::new(plan, target, run_dir);
-    course.run(tables.iter().copied().flatten(), (), &mut bench);
+    course.run(tables.iter().copied().flatten(), dialect, &mut bench);
 }

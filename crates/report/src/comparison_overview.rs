@@ -33,8 +33,8 @@ pub fn comparison_overview(comparison: &Comparison, colour: bool, width: usize) 
     let width = width.clamp(WIDTH_MIN, WIDTH);
     let mut lines = runs(comparison, &paint, width);
     let shown = comparison.against.iter().take(SIDES_SHOWN);
-    let brief = comparison.against.len() > 1;
-    let mut sides: Vec<Vec<String>> = shown.map(|a| head(a, brief, &paint, width)).collect();
+    let others = comparison.against.len();
+    let mut sides: Vec<Vec<String>> = shown.map(|a| head(a, others, &paint, width)).collect();
     let mut end = Vec::new();
     if let more @ 1.. = comparison.against.len().saturating_sub(SIDES_SHOWN) {
         end.push(format!("and {more} more sides"));
@@ -136,8 +136,9 @@ fn run_name(run: &RunFacts) -> String {
     }
 }
 
-/// The verdict on a side, the strongest reasons, what was not used, and what can be detected.
-fn head(against: &Against, brief: bool, paint: &Paint, width: usize) -> Vec<String> {
+/// The verdict on a side of so many, the strongest reasons, what was not used, and what can be detected.
+fn head(against: &Against, sides: usize, paint: &Paint, width: usize) -> Vec<String> {
+    let brief = sides > 1;
     let mut lines = Vec::new();
     let name = match brief {
         true => format!("{}: ", cut(&against.name, 30)),
@@ -149,7 +150,7 @@ fn head(against: &Against, brief: bool, paint: &Paint, width: usize) -> Vec<Stri
     lines.push(format!("{name}{}", verdict(against.verdict, paint)));
     let reasons = if brief { 1 } else { 3 };
     for reason in against.reasons.iter().take(reasons) {
-        let most = if brief { 1 } else { 2 };
+        let most = if sides > 2 { 1 } else { 2 };
         let text = format!("- {reason}");
         let mut shown = first_lines(&text, most, width.saturating_sub(2), 4);
         if let Some(first) = shown.first_mut() {
@@ -249,6 +250,13 @@ mod tests {
         let sides = vec![one; 12];
         let comparison = compare(&sides, &Options::default()).unwrap();
         fits(&comparison_overview(&comparison, false, 80));
+        let mut three = compare(&sides[..3], &Options::default()).unwrap();
+        for against in &mut three.against {
+            against.reasons = vec!["a reason with its figures; ".repeat(4) + "its end"];
+        }
+        let text = comparison_overview(&three, false, 80);
+        fits(&text);
+        assert_eq!(text.matches("its end").count(), 2, "{text}");
         let mut two = compare(&groups(&records), &Options::default()).unwrap();
         let run = two.sides[1].runs[0].clone();
         two.sides[1].runs = vec![run; 50];

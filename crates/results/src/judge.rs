@@ -79,6 +79,7 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         generator_busy,
         unsteady,
         slots::waits,
+        slots::window_waits,
     ];
     let mut findings: Vec<Finding> = rules.iter().filter_map(|rule| rule(&case)).collect();
     findings.extend(counter_findings(&case));

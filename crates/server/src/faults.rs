@@ -16,12 +16,13 @@ mod tests;
 
 pub use capacity::CapacitySpec;
 pub use delay::{DelayDistribution, DelaySpec};
-pub use spec::{DropSpec, ErrorRule, ErrorSpec, HitRate, Late, SpecError, UnstableSpec};
+pub use spec::{DropSpec, ErrorRule, ErrorSpec, Faulted, HitRate, Late, SpecError, UnstableSpec};
 pub use stop::StopSpec;
 
 use crate::options::ServerOptions;
 use capacity::Capacity;
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
+use filermark_onc::nfs4::Operation;
 use random::{mix, unit};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -74,7 +75,9 @@ pub(crate) struct Faults {
     stop: Option<StopSpec>,
     /// From when the stops are counted, on the monotonic clock.
     started_ns: u64,
-    errors: Vec<(Procedure, Nfsstat3, FaultSequence)>,
+    /// Of operations of version 4 that are named.
+    operation_delays: Vec<(Operation, DelayDistribution)>,
+    errors: Vec<(Faulted, Nfsstat3, FaultSequence)>,
     swallow_call: Option<FaultSequence>,
     swallow: Option<FaultSequence>,
     repeat: Option<FaultSequence>,
@@ -140,6 +143,7 @@ impl Faults {
         Faults {
             delays: options.delay.per_procedure(),
             default_delay: options.delay.default,
+            operation_delays: options.delay.per_operation(),
             delay_seed: mix(seed),
             delays_seen: AtomicU64::new(0),
             queue_free_at: options.queue.then(|| AtomicU64::new(0)),
@@ -149,7 +153,7 @@ impl Faults {
             errors: errors
                 .map(|(rule, n)| {
                     (
-                        rule.procedure,
+                        rule.of,
                         rule.status,
                         FaultSequence::new(rule.share, seed, n),
                     )
@@ -174,7 +178,17 @@ impl Faults {
     /// The status to answer this request with instead of serving it.
     #[inline]
     pub(crate) fn error(&self, procedure: Procedure) -> Option<Nfsstat3> {
-        let mut rules = self.errors.iter().filter(|(p, ..)| *p == procedure);
+        self.error_of(Faulted::Procedure(procedure))
+    }
+
+    /// The same for an operation of version 4 that no procedure of version 3 has the name of.
+    #[inline]
+    pub(crate) fn operation_error(&self, operation: Operation) -> Option<Nfsstat3> {
+        self.error_of(Faulted::Operation(operation))
+    }
+
+    fn error_of(&self, faulted: Faulted) -> Option<Nfsstat3> {
+        let mut rules = self.errors.iter().filter(|(of, ..)| *of == faulted);
         rules
             .find(|(_, _, draw)| draw.hit())
             .map(|(_, status, _)| *status)
@@ -184,6 +198,20 @@ impl Faults {
     #[inline]
     pub(crate) fn delay_ns(&self, procedure: Procedure) -> u64 {
         self.draw_ns(self.delays[procedure as usize])
+    }
+
+    /// Whether operations of version 4 have delays of their own; which this one has.
+    #[inline]
+    pub(crate) fn operation_delay(&self, operation: Operation) -> Option<DelayDistribution> {
+        let mut delays = self.operation_delays.iter();
+        let found = delays.find(|(of, _)| *of == operation);
+        found.map(|(_, delay)| *delay)
+    }
+
+    /// How long to hold back a reply with this delay, in ns.
+    #[inline]
+    pub(crate) fn delay_of_ns(&self, delay: DelayDistribution) -> u64 {
+        self.draw_ns(Some(delay))
     }
 
     /// How long to hold back the reply to a call that no procedure of version 3 stands for, in ns.
@@ -215,6 +243,7 @@ impl Faults {
             || self.stop.is_some()
             || self.late.is_some()
             || self.delays.iter().any(Option::is_some)
+            || !self.operation_delays.is_empty()
     }
 
     /// Whether to lose this call.

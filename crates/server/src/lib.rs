@@ -36,8 +36,8 @@ mod stats;
 mod sys;
 
 pub use faults::{
-    CapacitySpec, DelayDistribution, DelaySpec, DropSpec, ErrorRule, ErrorSpec, HitRate, Late,
-    SpecError, StopSpec, UnstableSpec,
+    CapacitySpec, DelayDistribution, DelaySpec, DropSpec, ErrorRule, ErrorSpec, Faulted, HitRate,
+    Late, SpecError, StopSpec, UnstableSpec,
 };
 pub use filermark_onc::nfs2::Procedure as Procedure2;
 pub use filermark_onc::nfs3::Procedure;

@@ -196,11 +196,11 @@ pub struct Pcap {
     sandbox: Arc<Sandbox>,
 }
 
-/// tshark's figures for one NFSv3 procedure: calls that got a reply, and the
+/// tshark's figures for one procedure: calls that got a reply, and the
 /// time from the last byte of the call to the reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcedureTimes {
-    /// Its number (RFC 1813, section 3.3).
+    /// Its number (RFC 1813, section 3.3; RFC 7530, section 16).
     pub procedure: u32,
     /// Its name, in capitals, as in the RFC.
     pub name: String,
@@ -304,7 +304,17 @@ impl Pcap {
     ///
     /// When tshark fails, or prints an unexpected table.
     pub fn times(&self) -> Result<Vec<ProcedureTimes>> {
-        let table = self.tshark(&["-q", "-z", &format!("rpc,srt,{NFS_PROGRAM},3")])?;
+        self.times_of(3)
+    }
+
+    /// Service times of this version of NFS by procedure, for those that were used. Version 4 has one
+    /// beside NULL: COMPOUND.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pcap::times`].
+    pub fn times_of(&self, version: u32) -> Result<Vec<ProcedureTimes>> {
+        let table = self.tshark(&["-q", "-z", &format!("rpc,srt,{NFS_PROGRAM},{version}")])?;
         let rows: Vec<ProcedureTimes> = table.lines().filter_map(times_row).collect();
         if table.contains("RPC SRT Statistics") {
             Ok(rows)

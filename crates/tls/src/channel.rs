@@ -1,13 +1,13 @@
 //! One connection: what comes becomes plaintext in place, plaintext becomes what goes.
 
+mod records;
+
 use super::error::TlsError;
 use super::files::{ClientTls, ServerTls};
+use records::{RECORD_ADDED, RECORD_PLAIN, Records};
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
-use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
-    WriteTraffic,
-};
+use rustls::unbuffered::{ConnectionState, EncodeError, InsufficientSizeError, UnbufferedStatus};
 use std::fmt;
 
 /// Bytes at the front of the receive buffer that are left free, so that the plaintext of a record fits in
@@ -20,17 +20,11 @@ const HELD_MAX: usize = 96 << 10;
 pub const SCRATCH_MIN: usize = HEADROOM + HELD_MAX + (16 << 10);
 /// The longest answer to the request, in bytes.
 const ANSWER_MAX: usize = 1 << 10;
-/// Plaintext of a record, and what encryption adds to it: header, content type, tag.
-const RECORD_PLAIN: usize = 16 << 10;
-const RECORD_ADDED: usize = 22;
 /// How much plaintext the first `wire` bytes of sealed records have whole, in bytes, if the records are
 /// full.
 pub const fn plain_of(wire: usize) -> usize {
     wire / (RECORD_PLAIN + RECORD_ADDED) * RECORD_PLAIN
 }
-
-/// Calls of the library in which nothing happens, before it counts as a defect of it.
-const IDLE_MAX: usize = 8;
 
 /// What a client sends in the clear before TLS begins, and how the answer is judged.
 #[derive(Clone, Debug)]
@@ -52,11 +46,34 @@ pub enum Answer {
     No(String),
 }
 
+/// A message of which a part has come: plaintext goes where it belongs, without a second copy.
+#[derive(Debug)]
+pub struct Begun<'m> {
+    /// What has come of it.
+    pub message: &'m mut Vec<u8>,
+    /// How many bytes of it are missing.
+    pub missing: usize,
+}
+
+impl Begun<'_> {
+    /// Appends what belongs to the message; returns the rest.
+    fn take<'p>(&mut self, plain: &'p [u8]) -> &'p [u8] {
+        let (own, rest) = plain.split_at(self.missing.min(plain.len()));
+        self.message.extend_from_slice(own);
+        self.missing -= own.len();
+        rest
+    }
+}
+
 enum Stage {
     /// The answer to the request is awaited.
     StartRequest(ClientTls),
+    /// The handshake.
     Client(UnbufferedClientConnection),
     Server(UnbufferedServerConnection),
+    Open(Records),
+    /// The handshake has failed at its end.
+    Failed,
 }
 
 /// The state of TLS on one connection.
@@ -81,7 +98,7 @@ impl fmt::Debug for Channel {
 }
 
 /// What both sides of the library have.
-trait Records {
+trait Handshake {
     type Data;
 
     fn process<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
@@ -90,7 +107,7 @@ trait Records {
     fn has_messages(&self) -> bool;
 }
 
-impl Records for UnbufferedClientConnection {
+impl Handshake for UnbufferedClientConnection {
     type Data = ClientConnectionData;
 
     fn process<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
@@ -106,7 +123,7 @@ impl Records for UnbufferedClientConnection {
     }
 }
 
-impl Records for UnbufferedServerConnection {
+impl Handshake for UnbufferedServerConnection {
     type Data = ServerConnectionData;
 
     fn process<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
@@ -159,22 +176,25 @@ impl Channel {
     }
 
     /// Memory of received bytes that are not used yet, in bytes.
-    pub const fn held_bytes(&self) -> usize {
-        self.held.capacity()
+    pub fn held_bytes(&self) -> usize {
+        let of_records = match &self.stage {
+            Stage::Open(records) => records.held_bytes(),
+            _ => 0,
+        };
+        self.held.capacity() + of_records
     }
 
     /// Version of the protocol and cipher suite in text, once the handshake is complete.
     pub fn description(&self) -> Option<String> {
-        let (version, suite) = match &self.stage {
-            Stage::StartRequest(_) => return None,
-            Stage::Client(conn) => (conn.protocol_version()?, conn.negotiated_cipher_suite()?),
-            Stage::Server(conn) => (conn.protocol_version()?, conn.negotiated_cipher_suite()?),
+        let Stage::Open(records) = &self.stage else {
+            return None;
         };
+        let (version, suite) = records.description();
         let version = match version {
             rustls::ProtocolVersion::TLSv1_3 => "TLS 1.3".to_owned(),
             other => format!("{other:?}"),
         };
-        let suite = format!("{:?}", suite.suite());
+        let suite = format!("{suite:?}");
         let suite = suite.strip_prefix("TLS13_").unwrap_or(&suite);
         Some(format!("{version} with {suite}"))
     }
@@ -189,8 +209,9 @@ impl Channel {
         end
     }
 
-    /// Processes what was read into the buffer, up to `end`. Returns how many bytes of plaintext are at
-    /// its front then. Bytes that are to be sent, also after an error (alerts), are appended to `out`.
+    /// Processes what was read into the buffer, up to `end`. Plaintext completes the message that has begun;
+    /// returns how many bytes of it behind that are at the front of the buffer then. Bytes that are to be sent, also after an
+    /// error (alerts), are appended to `out`.
     ///
     /// # Errors
     /// Why there is no TLS; the connection is to be closed.
@@ -198,6 +219,7 @@ impl Channel {
         &mut self,
         scratch: &mut [u8],
         end: usize,
+        begun: Option<&mut Begun<'_>>,
         out: &mut Vec<u8>,
     ) -> Result<usize, TlsError> {
         let mut at = HEADROOM.min(end);
@@ -224,23 +246,20 @@ impl Channel {
             let conn = UnbufferedClientConnection::new(tls.config.clone(), tls.name.clone())?;
             self.stage = Stage::Client(conn);
         }
-        let mut turn = Turn {
-            scratch,
-            plain: 0,
-            at,
-            end,
-            out,
-            is_ended: &mut self.is_ended,
+        let (plain, at) = match &mut self.stage {
+            Stage::Open(records) => {
+                let opened = records.open(scratch, (at, end), begun, out);
+                self.has_failed = opened.is_err();
+                let opened = opened?;
+                self.is_ended = opened.is_ended;
+                (opened.plain, opened.at)
+            }
+            _ => {
+                let shaken = self.shake(scratch, (at, end), out);
+                self.has_failed = shaken.is_err();
+                shaken?
+            }
         };
-        let (outcome, is_handshaking) = match &mut self.stage {
-            Stage::Client(conn) => (turn.run(conn), conn.is_handshaking()),
-            Stage::Server(conn) => (turn.run(conn), conn.is_handshaking()),
-            Stage::StartRequest(_) => (Ok(()), true),
-        };
-        let (plain, at) = (turn.plain, turn.at);
-        self.has_failed = outcome.is_err();
-        outcome?;
-        self.is_open = !is_handshaking;
         let rest = scratch.get(at..end).unwrap_or_default();
         if rest.len() > HELD_MAX {
             let text = "the peer sends handshake messages without end";
@@ -251,24 +270,75 @@ impl Channel {
         Ok(plain)
     }
 
+    /// Goes on with the handshake; returns how many bytes of plaintext came behind it, and where the bytes
+    /// begin that were not processed.
+    fn shake(
+        &mut self,
+        scratch: &mut [u8],
+        (at, end): (usize, usize),
+        out: &mut Vec<u8>,
+    ) -> Result<(usize, usize), TlsError> {
+        let mut turn = Turn {
+            scratch,
+            plain: 0,
+            at,
+            end,
+            out,
+            is_ended: &mut self.is_ended,
+        };
+        let (outcome, is_handshaking, is_server) = match &mut self.stage {
+            Stage::Client(conn) => (turn.run(conn), conn.is_handshaking(), false),
+            Stage::Server(conn) => (turn.run(conn), conn.is_handshaking(), true),
+            Stage::StartRequest(_) | Stage::Open(_) | Stage::Failed => (Ok(()), true, false),
+        };
+        let (plain, at) = (turn.plain, turn.at);
+        outcome?;
+        // A server may send messages of the handshake behind it (tickets), of which the library keeps parts
+        // in what is not processed. A client sends none.
+        let is_between = is_server || at == end;
+        if !is_handshaking && !self.is_ended && is_between {
+            self.open()?;
+        }
+        Ok((plain, at))
+    }
+
+    /// The handshake is complete: the records are those of [`Records`] from now on.
+    fn open(&mut self) -> Result<(), TlsError> {
+        let records = match std::mem::replace(&mut self.stage, Stage::Failed) {
+            Stage::Client(conn) => {
+                let (secrets, keys) = conn.dangerous_into_kernel_connection()?;
+                Records::new(secrets, keys, true)?
+            }
+            Stage::Server(conn) => {
+                let (secrets, keys) = conn.dangerous_into_kernel_connection()?;
+                Records::new(secrets, keys, false)?
+            }
+            Stage::Open(records) => records,
+            Stage::StartRequest(_) | Stage::Failed => return self.check(),
+        };
+        self.stage = Stage::Open(records);
+        self.is_open = true;
+        Ok(())
+    }
+
     /// Encrypts `plain` and appends the records to `out`. Only once the handshake is complete.
     ///
     /// # Errors
     /// The session has ended.
     pub fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
-        self.with_traffic(out, |traffic, out| append_sealed(traffic, plain, out))
+        self.check()?;
+        match &mut self.stage {
+            Stage::Open(records) => records.seal(plain, out),
+            _ => Err(TlsError::Broken("the handshake is not complete".to_owned())),
+        }
     }
 
     /// Appends the notice of the end to `out` (RFC 8446 section 6.1).
     pub fn close(&mut self, out: &mut Vec<u8>) {
-        if !self.is_open {
-            return;
+        if let (Stage::Open(records), false) = (&mut self.stage, self.has_failed) {
+            // The connection is closed in any case.
+            let _ = records.close(out);
         }
-        let closed = self.with_traffic(out, |traffic, out| {
-            grow(out, 256, |space| traffic.queue_close_notify(space))
-        });
-        // The connection is closed in any case.
-        drop(closed);
     }
 
     fn check(&self) -> Result<(), TlsError> {
@@ -277,117 +347,27 @@ impl Channel {
             false => Ok(()),
         }
     }
-
-    fn with_traffic(
-        &mut self,
-        out: &mut Vec<u8>,
-        send: impl FnOnce(&mut dyn Traffic, &mut Vec<u8>) -> Result<(), EncryptError>,
-    ) -> Result<(), TlsError> {
-        self.check()?;
-        // The library's state of an incomplete message refers to the bytes that are held.
-        let held = &mut self.held;
-        match &mut self.stage {
-            Stage::StartRequest(_) => {
-                Err(TlsError::Broken("the handshake is not complete".to_owned()))
-            }
-            Stage::Client(conn) => traffic(conn, held, out, send),
-            Stage::Server(conn) => traffic(conn, held, out, send),
-        }
-    }
 }
 
-/// Encrypting, of either side.
-trait Traffic {
-    fn encrypt(&mut self, plain: &[u8], space: &mut [u8]) -> Result<usize, EncryptError>;
-    fn queue_close_notify(&mut self, space: &mut [u8]) -> Result<usize, EncryptError>;
-}
-
-impl<Data> Traffic for WriteTraffic<'_, Data> {
-    fn encrypt(&mut self, plain: &[u8], space: &mut [u8]) -> Result<usize, EncryptError> {
-        WriteTraffic::encrypt(self, plain, space)
-    }
-
-    fn queue_close_notify(&mut self, space: &mut [u8]) -> Result<usize, EncryptError> {
-        WriteTraffic::queue_close_notify(self, space)
-    }
-}
-
-fn traffic<C: Records>(
-    conn: &mut C,
-    held: &mut [u8],
-    out: &mut Vec<u8>,
-    send: impl FnOnce(&mut dyn Traffic, &mut Vec<u8>) -> Result<(), EncryptError>,
-) -> Result<(), TlsError> {
-    for _ in 0..IDLE_MAX {
-        let status = conn.process(held);
-        match status.state? {
-            ConnectionState::WriteTraffic(mut traffic) => {
-                return send(&mut traffic, out)
-                    .map_err(|error| TlsError::Broken(error.to_string()));
-            }
-            ConnectionState::EncodeTlsData(mut data) => encode(out, |space| data.encode(space))?,
-            ConnectionState::TransmitTlsData(data) => data.done(),
-            _ => {}
-        }
-    }
-    Err(TlsError::Broken("the session takes no data".to_owned()))
-}
-
-fn append_sealed(
-    traffic: &mut dyn Traffic,
-    plain: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<(), EncryptError> {
-    let records = plain.len().div_ceil(RECORD_PLAIN);
-    let space = plain.len() + records * RECORD_ADDED;
-    grow(out, space, |space| traffic.encrypt(plain, space))
-}
-
-/// Appends what `write` writes into space of this size, or of the size that it asks for.
-fn grow(
-    out: &mut Vec<u8>,
-    space: usize,
-    mut write: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>,
-) -> Result<(), EncryptError> {
-    let start = out.len();
-    out.resize(start + space, 0);
-    let mut written = write(&mut out[start..]);
-    if let Err(EncryptError::InsufficientSize(InsufficientSizeError { required_size })) = written {
-        out.resize(start + required_size, 0);
-        written = write(&mut out[start..]);
-    }
-    match written {
-        Ok(length) => {
-            out.truncate(start + length);
-            Ok(())
-        }
-        Err(error) => {
-            out.truncate(start);
-            Err(error)
-        }
-    }
-}
-
-/// The same for messages of the handshake.
+/// Appends a message of the handshake, into space of the size that `write` asks for.
 fn encode(
     out: &mut Vec<u8>,
     mut write: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
 ) -> Result<(), TlsError> {
-    let mut failed = None;
-    let grown = grow(out, 1 << 10, |space| {
-        write(space).map_err(|error| match error {
-            EncodeError::InsufficientSize(size) => EncryptError::InsufficientSize(size),
-            other => {
-                failed = Some(other.to_string());
-                EncryptError::EncryptExhausted
-            }
-        })
-    });
-    let text = |error: EncryptError| failed.unwrap_or_else(|| error.to_string());
-    grown.map_err(|error| TlsError::Broken(text(error)))
+    let start = out.len();
+    out.resize(start + (1 << 10), 0);
+    let mut written = write(&mut out[start..]);
+    if let Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) = written {
+        out.resize(start + required_size, 0);
+        written = write(&mut out[start..]);
+    }
+    out.truncate(start + written.as_ref().copied().unwrap_or_default());
+    written
+        .map(drop)
+        .map_err(|error| TlsError::Broken(error.to_string()))
 }
 
-/// The processing of what one read brought.
+/// The processing of what one read brought, during the handshake.
 struct Turn<'a> {
     scratch: &'a mut [u8],
     /// Plaintext at the front of the buffer.
@@ -400,7 +380,7 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    fn run<C: Records>(&mut self, conn: &mut C) -> Result<(), TlsError> {
+    fn run<C: Handshake>(&mut self, conn: &mut C) -> Result<(), TlsError> {
         loop {
             let (front, back) = self.scratch.split_at_mut(self.at);
             let input = back.get_mut(..self.end - self.at).unwrap_or_default();
@@ -445,7 +425,7 @@ impl Turn<'_> {
     }
 
     /// After a failure: the messages with the reason for the peer. Nothing more is processed.
-    fn encode_alerts<C: Records>(&mut self, conn: &mut C) {
+    fn encode_alerts<C: Handshake>(&mut self, conn: &mut C) {
         while conn.has_messages() {
             let state = conn.process(&mut []).state;
             let Ok(ConnectionState::EncodeTlsData(mut data)) = state else {

@@ -81,6 +81,8 @@ impl ClientFiles {
         };
         config.alpn_protocols = vec![protocol.to_vec()];
         config.resumption = Resumption::disabled();
+        // Records are sealed and opened by this crate.
+        config.enable_secret_extraction = true;
         Ok(ClientTls {
             config: Arc::new(config),
             name,
@@ -130,6 +132,7 @@ impl ServerFiles {
         config.alpn_protocols = vec![protocol.to_vec()];
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
+        config.enable_secret_extraction = true;
         Ok(ServerTls {
             config: Arc::new(config),
         })

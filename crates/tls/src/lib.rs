@@ -6,8 +6,9 @@
 //! * [`ClientFiles`] and [`ServerFiles`] read certificates and keys from PEM files.
 //! * [`ClientTls`] and [`ServerTls`] are what connections of one server need.
 //!
-//! TLS itself is `rustls`. There is no resumption: every connection has a whole handshake, so that
-//! connections cost the same.
+//! The handshake and all keys are `rustls`, the ciphers `ring`. The records of an open session are made
+//! here (`channel::records`): the library would copy each byte once more, and allocate for each record.
+//! There is no resumption: every connection has a whole handshake, so that connections cost the same.
 
 mod channel;
 mod error;
@@ -15,6 +16,6 @@ mod files;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use channel::{Answer, Channel, HEADROOM, SCRATCH_MIN, StartRequest, plain_of};
+pub use channel::{Answer, Begun, Channel, HEADROOM, SCRATCH_MIN, StartRequest, plain_of};
 pub use error::{FileError, TlsError};
 pub use files::{ClientFiles, ClientTls, ServerFiles, ServerTls};

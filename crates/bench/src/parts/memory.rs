@@ -1,10 +1,12 @@
-//! Memory of a file of the file set, and of an idle proc.
+//! Memory of a file of the file set, of an idle proc, and of a session.
 
+use super::nfs_shard::{Place, SaturatedShard};
 use crate::figure::{Bar, Figure, Figures};
 use crate::measured::{MeasuredOrReason, figures_only};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, ServerSpec};
 use crate::{alloc, cpu};
+use filermark_engine::driver::{Action, PROC_DIR};
 use filermark_engine::fileset::{AccessedFiles, Deal, FileSet};
 use filermark_model::{Benchmark, SizeDistribution, dist::SizeShare};
 
@@ -12,6 +14,7 @@ const FILES: u64 = 1_000_000;
 /// Files that INIT makes, for the driver's memory of each.
 const MADE: u64 = 100_000;
 const PROCS: u32 = 10_000;
+const SESSIONS: u32 = 10_000;
 /// Procs that have their directories, small files and links.
 const POPULATED: u32 = 500;
 
@@ -23,6 +26,7 @@ pub fn measure(_: u32) -> MeasuredOrReason {
 fn all() -> Figures {
     // First, while there is no freed memory that could be reused.
     let mut figures = idle()?;
+    figures.extend(sessions()?);
     figures.extend(populated()?);
     figures.extend(engine_state()?);
     figures.extend(whole()?);
@@ -101,6 +105,25 @@ fn idle() -> Figures {
     Ok(vec![
         Figure::new(name("resident"), "KiB", resident).bar(Bar::AtMost(64.0)),
         Figure::new(name("heap"), "KiB", held).bar(Bar::AtMost(64.0)),
+    ])
+}
+
+/// Many connections with a session of NFSv4.1 each, after a few calls. The driver alone: procs have no
+/// state of the engine.
+fn sessions() -> Figures {
+    let server = ServerProcess::start(ServerSpec {
+        has_sessions: true,
+        ..ServerSpec::default()
+    })?;
+    let place = Place::canned(server.address, true, server.options());
+    let before = alloc::held_bytes();
+    let getattr = Action::Getattr { object: PROC_DIR };
+    let mut shard = SaturatedShard::open(&place, (SESSIONS, 1), getattr, 0)?;
+    shard.drain()?;
+    let held = (alloc::held_bytes() - before) as f64 / 1024.0 / f64::from(SESSIONS);
+    let name = format!("{SESSIONS} sessions of NFSv4.1, heap, each");
+    Ok(vec![
+        Figure::new(name, "KiB", vec![held]).bar(Bar::AtMost(16.0)),
     ])
 }
 

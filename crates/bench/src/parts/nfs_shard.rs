@@ -26,6 +26,35 @@ pub const FILE: ObjectId = ObjectId(1);
 /// Its number for the contents.
 pub const FILE_NUMBER: u64 = 1;
 
+/// The server that a shard calls.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// `host:path`.
+    pub mount: String,
+    /// The ports of NFS and of MOUNT.
+    pub ports: (u16, u16),
+    /// It is called over NFSv4.1.
+    pub has_sessions: bool,
+    /// Further parameters.
+    pub options: Vec<(&'static str, String)>,
+}
+
+impl Place {
+    /// A server with canned replies.
+    pub fn canned(
+        address: SocketAddr,
+        has_sessions: bool,
+        options: Vec<(&'static str, String)>,
+    ) -> Self {
+        Self {
+            mount: "127.0.0.1:/export".to_owned(),
+            ports: (address.port(), address.port()),
+            has_sessions,
+            options,
+        }
+    }
+}
+
 /// A shard whose procs each keep the same number of calls under way.
 pub struct SaturatedShard {
     shard: Box<dyn ShardDriver>,
@@ -37,27 +66,27 @@ pub struct SaturatedShard {
 }
 
 impl SaturatedShard {
-    /// Connects to a server with canned replies (`has_sessions`: over NFSv4.1; with these parameters), makes the directory of each
-    /// proc (and a file of `file_bytes` in it, if not zero), and sends the first calls.
+    /// Connects to a server, makes the directory of each proc (and a file of `file_bytes` in it, if not
+    /// zero), and sends the first calls.
     pub fn open(
-        (address, has_sessions, options): (SocketAddr, bool, &[(&str, String)]),
+        place: &Place,
         (procs, depth): (u32, u32),
         action: Action,
         file_bytes: u64,
     ) -> Result<Self, String> {
-        let port = address.port();
-        let version = match has_sessions {
+        let version = match place.has_sessions {
             true => "4.1",
             false => "3",
         };
         let mut with = vec![("NFS_VERSION", version)];
-        with.extend(options.iter().map(|(name, value)| (*name, value.as_str())));
-        let plan = plan(procs, "127.0.0.1:/export", (port, port), &with)?;
+        let options = place.options.iter();
+        with.extend(options.map(|(name, value)| (*name, value.as_str())));
+        let plan = plan(procs, &place.mount, place.ports, &with)?;
         let driver = NfsDriver::new(nfs3(&plan)?);
         let mounts = &plan.clients[0].mounts;
         let claim = claim();
         // The server with sessions has every name already, and no directory to claim.
-        if !has_sessions {
+        if !place.has_sessions {
             let claimed = driver.claim(&mounts[0], &claim);
             claimed.map_err(|e| e.to_string())?;
         }
@@ -171,15 +200,24 @@ impl SaturatedShard {
     pub fn turn(
         server: &ServerProcess,
         shape: (u32, u32),
+        work: (Action, u64),
+        span: Nanos,
+    ) -> Result<(Turn, f64), String> {
+        let place = Place::canned(server.address, server.spec.has_sessions, server.options());
+        Self::turn_at(&place, shape, work, span)
+    }
+
+    /// The same on any server.
+    ///
+    /// # Errors
+    /// As [`SaturatedShard::turn`].
+    pub fn turn_at(
+        place: &Place,
+        shape: (u32, u32),
         (action, file_bytes): (Action, u64),
         span: Nanos,
     ) -> Result<(Turn, f64), String> {
-        let mut shard = Self::open(
-            (server.address, server.spec.has_sessions, &server.options()),
-            shape,
-            action,
-            file_bytes,
-        )?;
+        let mut shard = Self::open(place, shape, action, file_bytes)?;
         shard.keep_up(WARMUP)?;
         let taken = alloc::taken_count();
         let turn = Turn::measure(cpu::process_ns, || Ok(shard.keep_up(span)? as f64))?;

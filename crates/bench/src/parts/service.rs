@@ -1,5 +1,5 @@
 //! The accuracy of service times: against the delay that is configured in the server, and against
-//! the times that tshark takes from the packets.
+//! the times that tshark takes from the packets; over NFSv3 and over NFSv4.1.
 
 use crate::figure::{Bar, Figure, Figures};
 use crate::measured::{Measured, MeasuredOrReason};
@@ -13,7 +13,7 @@ use std::time::Duration;
 const PROCS: u32 = 16;
 const RATE: f64 = 4_000.0;
 const WINDOW: Duration = Duration::from_millis(1000);
-/// Operations of one call each, so that both sides count the same.
+/// Operations of one call each, so that both sides count the same; over version 4.1 each is a COMPOUND.
 const OPS: [(Op, f64); 4] = [
     (Op::Getattr, 40.0),
     (Op::Lookup, 30.0),
@@ -25,21 +25,42 @@ const OPS: [(Op, f64); 4] = [
 pub fn measure(_: u32) -> MeasuredOrReason {
     let sandbox = Sandbox::new().map_err(|e| e.to_string())?;
     let mut measured = Measured::default();
-    for delay_us in [0, 500, 2_000] {
-        measured.add(with_delay(&sandbox, delay_us)?);
+    for (version, delays_us) in [(V3, &[0, 500, 2_000][..]), (V41, &[0, 500])] {
+        for delay_us in delays_us {
+            measured.add(with_delay(&sandbox, version, *delay_us)?);
+        }
     }
     Ok(measured)
 }
 
-fn with_delay(sandbox: &Arc<Sandbox>, delay_us: u32) -> Figures {
+/// A version of NFS: the value of NFS_VERSION, and the version of the RPC program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Version {
+    text: &'static str,
+    number: u32,
+}
+
+const V3: Version = Version {
+    text: "3",
+    number: 3,
+};
+const V41: Version = Version {
+    text: "4.1",
+    number: 4,
+};
+
+fn with_delay(sandbox: &Arc<Sandbox>, version: Version, delay_us: u32) -> Figures {
     let spec = ServerSpec {
         delay_us,
+        // The canned replies with a delay are of version 3 alone.
+        stores: version != V3,
         ..ServerSpec::default()
     };
     let server = ServerProcess::start_in(sandbox, spec)?;
     let port = server.address.port();
+    let options = [("NFS_VERSION", version.text)];
     let stats = || -> Result<(PointStats, Vec<ProcedureTimes>), String> {
-        let mut plan = plan(PROCS, "127.0.0.1:/export", (port, port), &[])?;
+        let mut plan = plan(PROCS, "127.0.0.1:/export", (port, port), &options)?;
         plan.benchmark.mix = Mix::new(OPS).map_err(|e| e.to_string())?;
         let mut bench = Bench::start(plan)?;
         bench.init(100.0)?;
@@ -50,14 +71,26 @@ fn with_delay(sandbox: &Arc<Sandbox>, delay_us: u32) -> Figures {
         if captured.dropped() > 0 {
             return Err(format!("the capture lost {} packets", captured.dropped()));
         }
-        Ok((stats, captured.times().map_err(|e| e.to_string())?))
+        Ok((
+            stats,
+            captured
+                .times_of(version.number)
+                .map_err(|e| e.to_string())?,
+        ))
     };
     let (stats, times) = sandbox.run(stats)?;
-    compare(delay_us, &stats, &times)
+    compare((version, delay_us), &stats, &times)
 }
 
-fn compare(delay_us: u32, stats: &PointStats, times: &[ProcedureTimes]) -> Figures {
-    let delay = format!("delay {delay_us} us");
+fn compare(
+    (version, delay_us): (Version, u32),
+    stats: &PointStats,
+    times: &[ProcedureTimes],
+) -> Figures {
+    let delay = match version {
+        V3 => format!("delay {delay_us} us"),
+        _ => format!("NFSv{}, delay {delay_us} us", version.text),
+    };
     let calls: u64 = times.iter().map(|t| t.calls).sum();
     let sum_us: f64 = times.iter().map(|t| t.mean_us * t.calls as f64).sum();
     let count: u64 = stats.ops.iter().map(|op| op.service.count()).sum();
@@ -77,6 +110,12 @@ fn compare(delay_us: u32, stats: &PointStats, times: &[ProcedureTimes]) -> Figur
             measured - f64::from(delay_us),
         ),
     ];
+    if version != V3 {
+        let off = (measured - captured).abs();
+        let bar = Bar::AtMost((captured * 0.02).max(5.0));
+        figures.push(figure("COMPOUND, difference to tshark", "us", off).bar(bar));
+        return Ok(figures);
+    }
     for op in &stats.ops {
         let name = op.op.name();
         let Some(row) = times.iter().find(|t| t.name.eq_ignore_ascii_case(name)) else {

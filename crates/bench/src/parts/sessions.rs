@@ -82,13 +82,15 @@ pub fn measure(rounds: u32) -> MeasuredOrReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::nfs_shard::Place;
     use crate::server::null4;
 
     #[test]
     fn each_operation_succeeds_over_a_session() {
         let address = null4::start().expect("a port");
         for (of, action, depth, file_bytes, _) in work() {
-            let opened = SaturatedShard::open((address, true, &[]), (1, depth), action, file_bytes);
+            let place = Place::canned(address, true, Vec::new());
+            let opened = SaturatedShard::open(&place, (1, depth), action, file_bytes);
             let mut shard = opened.unwrap_or_else(|error| panic!("{of}: {error}"));
             let mut count = 0;
             while count < 200 {

@@ -2,10 +2,13 @@
 //! stored, neither clients nor sessions nor states. SEQUENCE is answered with the slot and the sequence
 //! number that were sent. Each connection has a thread.
 
+mod prepared;
+
 use filermark_onc::nfs4::*;
 use filermark_onc::record::{OpenRecord, RecordReader};
 use filermark_onc::rpc::{CallHeader, ReplyHeader};
 use filermark_onc::xdr::{self, Decoder};
+use prepared::Prepared;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -17,6 +20,8 @@ const SLOTS: u32 = 64;
 const TRANSFER_BYTES: u32 = 1 << 20;
 const RECORD_MAX: usize = 2 << 20;
 const INPUT_BYTES: usize = 256 << 10;
+/// The stack of a connection's thread, in bytes: there may be thousands.
+const STACK: usize = 256 << 10;
 const SESSION: Sessionid4 = [4; 16];
 const STATE: Stateid4 = Stateid4 {
     seqid: 1,
@@ -38,7 +43,14 @@ pub fn start() -> io::Result<SocketAddr> {
         for stream in listener.incoming().flatten() {
             let canned = Arc::clone(&canned);
             // A connection that ends with an error ends alone.
-            thread::spawn(move || canned.serve(stream));
+            let serve = move || canned.serve(stream);
+            if thread::Builder::new()
+                .stack_size(STACK)
+                .spawn(serve)
+                .is_err()
+            {
+                return;
+            }
         }
     });
     Ok(address)
@@ -52,6 +64,7 @@ struct Canned {
     /// GETATTR for the limits of the server.
     limits: Vec<u8>,
     data: Vec<u8>,
+    prepared: Prepared,
 }
 
 /// GETATTR's results with these values.
@@ -87,6 +100,13 @@ fn stat(ftype: Ftype4) -> Attributes<'static> {
 
 impl Canned {
     fn new() -> Self {
+        let mut canned = Self::unprepared();
+        // Without them it answers all the same.
+        canned.prepared = Prepared::new(&canned).unwrap_or_default();
+        canned
+    }
+
+    fn unprepared() -> Self {
         let limits = Attributes {
             supported_attrs: Some(Attributes::KNOWN),
             link_support: Some(true),
@@ -112,6 +132,7 @@ impl Canned {
             file: getattr(&stat(Ftype4::Reg)),
             limits: getattr(&limits),
             data: vec![0; TRANSFER_BYTES as usize],
+            prepared: Prepared::default(),
         }
     }
 
@@ -139,6 +160,9 @@ impl Canned {
         let Ok(call) = CallHeader::decode(&mut d) else {
             return Ok(());
         };
+        if call.proc == PROC_COMPOUND && self.prepared.append(call.xid, d.rest(), out) {
+            return Ok(());
+        }
         let open = OpenRecord::begin(out);
         ReplyHeader::encode_success(out, call.xid);
         if call.proc == PROC_COMPOUND {

@@ -12,7 +12,8 @@ use crate::plan::common::is_idle;
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::{
-    Connections, DelegationUse, DriverPlan, NfsPlan, NfsSecurity, NfsVersion, Transport,
+    ClientIds, Connections, DelegationUse, DriverPlan, LayoutUse, NfsPlan, NfsSecurity, NfsVersion,
+    Transport,
 };
 use filermark_model::{Benchmark, Rule, Severity};
 
@@ -64,6 +65,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         Connections::PerProc => layout.map_or(0, |l| l.procs_per_client),
         Connections::Shared(n) => n,
     };
+    let wanted = wanted.saturating_mul(values.get(&params::NCONNECT));
     if resvport && wanted > RESVPORTS_MAX {
         r.refuse(&params::RESVPORT,
             format!(
@@ -91,10 +93,17 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
                 "NFSv{} needs connections and is not sent over UDP (RFC 7530 section 3.1, RFC 8881 section 2.9.1)",
                 version.name()
             ),
-            "leave TCP=off out, or set NFS_VERSION=3",
+            // A benchmark of version 4 is not run over version 3.
+            match protocol.and_then(Protocol::nfs_version) {
+                Some(own) if own.has_state() => "leave TCP=off out, or choose a benchmark of NFSv3",
+                _ => "leave TCP=off out, or set NFS_VERSION=3",
+            },
         );
     }
+    let (client_ids, nconnect) = clients(r, version);
     let (security, username, realm) = security(r, version, transport);
+    let tls = tls::settings(r, transport);
+    let is_in_clear = tls.is_none() && security.is_sys();
     let classic = benchmark.and_then(Benchmark::classic);
     let block_kib = benchmark.and_then(|b| b.standard.block_size_kib);
     let asked = network::block_size_max(values).or(block_kib.map(|kib| kib.saturating_mul(1024)));
@@ -125,9 +134,12 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
         mount_port: values.get(&params::MOUNT_PORT),
         portmap_port: values.get(&params::PORTMAP_PORT),
         ip: network::ip(r, layout),
-        tls: tls::settings(r, transport),
+        tls,
         delegations: delegations(r, version),
+        layouts: layouts(r, version, is_in_clear),
         connections,
+        client_ids,
+        nconnect,
         rpc_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
         rpc_retries: values.get(&params::RPC_RETRIES),
         connect_timeout_ms: values.get(&params::CONNECT_TIMEOUT_MS),
@@ -145,6 +157,65 @@ fn delegations(r: &mut Reading<'_>, version: NfsVersion) -> DelegationUse {
             &params::DELEGATIONS,
             format!("no delegations are used over NFSv{}", version.name()),
             "set NFS_VERSION=4.1 or 4.2, or leave DELEGATIONS out",
+        );
+    }
+    asked
+}
+
+/// CLIENT_IDS and NCONNECT. Earlier versions have no sessions, which connections could be bound to.
+fn clients(r: &mut Reading<'_>, version: NfsVersion) -> (ClientIds, u32) {
+    let client_ids = r.values.get(&params::CLIENT_IDS);
+    let nconnect = r.values.get(&params::NCONNECT);
+    let may_share = matches!(version, NfsVersion::V41 | NfsVersion::V42);
+    if !client_ids.is_connection() && !may_share {
+        r.refuse(
+            &params::CLIENT_IDS,
+            format!(
+                "NFSv{} has no sessions that several connections can have in common",
+                version.name()
+            ),
+            "set NFS_VERSION=4.1 or 4.2, or leave CLIENT_IDS out",
+        );
+    }
+    if nconnect > 1 && !may_share {
+        r.refuse(
+            &params::NCONNECT,
+            format!(
+                "NFSv{} has no sessions that several connections can have in common",
+                version.name()
+            ),
+            "set NFS_VERSION=4.1 or 4.2, or set the number of connections by CONNECTIONS",
+        );
+    }
+    if nconnect > 1 && !client_ids.is_connection() {
+        r.refuse(
+            &params::NCONNECT,
+            "with CLIENT_IDS=shared all connections of a thread are one client".to_owned(),
+            "set the number of connections by CONNECTIONS, or leave CLIENT_IDS out",
+        );
+    }
+    (client_ids, nconnect)
+}
+
+/// LAYOUTS. Data servers are called in the clear, with the user of the layout (RFC 8435 section 2.2).
+fn layouts(r: &mut Reading<'_>, version: NfsVersion, is_in_clear: bool) -> LayoutUse {
+    let asked = r.values.get(&params::LAYOUTS);
+    let may_have = matches!(version, NfsVersion::V41 | NfsVersion::V42);
+    if asked.is_refuse() {
+        return asked;
+    }
+    if !may_have {
+        r.refuse(
+            &params::LAYOUTS,
+            format!("NFSv{} has no layouts", version.name()),
+            "set NFS_VERSION=4.1 or 4.2, or leave LAYOUTS out",
+        );
+    } else if !is_in_clear {
+        r.refuse(
+            &params::LAYOUTS,
+            "data servers are called with AUTH_SYS and without TLS, as the layouts name the users"
+                .to_owned(),
+            "leave TLS and SECURITY out, or leave LAYOUTS out",
         );
     }
     asked

@@ -21,13 +21,13 @@ pub(super) fn detect(line: &str) -> bool {
 
 /// Reads `nfsstat -s -l`.
 pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
-    let mut client = false;
+    let mut of_client = Vec::new();
     for (line, number) in text.lines().map(str::trim).zip(1..) {
         if line.chars().all(|c| c == '-' || c == ' ') {
             continue;
         }
         let Some((version, whose, name, calls)) = parts(line) else {
-            if taken.counts.is_empty() {
+            if taken.counts.is_empty() && of_client.is_empty() {
                 continue;
             }
             let message = format!("'{}' is not a line of nfsstat -l", quoted(line));
@@ -37,17 +37,13 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
             "server" | "servop" if name != "total" => {
                 taken.put(version, name, count(calls, number)?, number)?;
             }
-            "server" | "servop" => {}
-            _ => client = true,
+            "client" if name != "total" => {
+                of_client.push((version, name.to_owned(), count(calls, number)?, number));
+            }
+            _ => {}
         }
     }
-    match client && taken.counts.is_empty() {
-        true => Err(Wrong::whole_file(
-            "these are statistics of a client; a mix is made from those of a server",
-            "run `nfsstat -s -l` on the server",
-        )),
-        false => Ok(()),
-    }
+    taken.put_of_client(&of_client).map(drop)
 }
 
 /// The name and the count of a plain line.

@@ -58,6 +58,8 @@ pub struct MixOfCounts {
     pub file: String,
     /// Their layout.
     pub dialect: Dialect,
+    /// They are those of a client: what it has sent.
+    pub of_client: bool,
     /// The version that was taken.
     pub version: Version,
     /// Versions that were not, with their calls.
@@ -83,6 +85,13 @@ impl Statistics {
         let wrong = |message: String, hint: &str| {
             ConfigError::new(SourceLocation::File(self.file.clone()), message, hint)
         };
+        if self.of_client != earlier.of_client {
+            let message = format!(
+                "one of this and {} is of a client, the other of a server",
+                earlier.file
+            );
+            return Err(wrong(message, "take both with the same command"));
+        }
         let mut versions = BTreeMap::new();
         for (version, before) in &earlier.versions {
             let Some(now) = self.versions.get(version) else {
@@ -115,6 +124,7 @@ impl Statistics {
             false => Ok(Self {
                 file: self.file.clone(),
                 dialect: self.dialect,
+                of_client: self.of_client,
                 versions,
             }),
         }
@@ -202,6 +212,7 @@ impl Statistics {
         Ok(MixOfCounts {
             file: self.file.clone(),
             dialect: self.dialect,
+            of_client: self.of_client,
             version,
             others: called
                 .filter(|v| *v != version)
@@ -311,7 +322,9 @@ struct SplitOperation {
 /// The operations that are similar to an operation of a version, the best first.
 fn likes(version: Version, name: &str) -> impl Iterator<Item = Op> {
     let others: &[Op] = match (version, name) {
-        (Version::V4, "lookupp") => &[Op::Lookup],
+        (Version::V4, "lookupp" | "lookup_root") => &[Op::Lookup],
+        // A client opens a file that it has looked up.
+        (Version::V4, "open_noattr") => &[Op::Open, Op::Lookup],
         // Directories and other objects without data; the statistics do not distinguish them.
         (Version::V4, "create") => &[Op::Mkdir],
         // It lists names with attributes.
@@ -394,7 +407,10 @@ impl MixOfCounts {
     /// A short description of these statistics.
     pub fn what(&self) -> String {
         let number = self.version.number();
-        let name = self.dialect.name();
+        let name = match self.of_client {
+            true => format!("{} of a client", self.dialect.name()),
+            false => self.dialect.name().to_owned(),
+        };
         match self.compounds {
             None => format!("{name}, NFS version {number}, {} calls", self.counted),
             Some(compounds) => format!(

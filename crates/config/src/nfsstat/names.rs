@@ -4,6 +4,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use filermark_model::Op;
+use filermark_model::plan::NfsVersion;
 use filermark_model::text::sanitize;
 
 /// A version of the protocol.
@@ -159,6 +160,95 @@ const V4: [&str; 73] = [
     "removexattr",
 ];
 
+/// The counters of Linux's client of version 4 by number (`nfs4.h` of the kernel): each is a COMPOUND, named by
+/// what it is for. `statfs` has the name of the operation that it is.
+pub(super) const V4_CLIENT: [&str; 69] = [
+    "null",
+    "read",
+    "write",
+    "commit",
+    "open",
+    "open_confirm",
+    "open_noattr",
+    "open_downgrade",
+    "close",
+    "setattr",
+    "fsinfo",
+    "renew",
+    "setclientid",
+    "setclientid_confirm",
+    "lock",
+    "lockt",
+    "locku",
+    "access",
+    "getattr",
+    "lookup",
+    "lookup_root",
+    "remove",
+    "rename",
+    "link",
+    "symlink",
+    "create",
+    "pathconf",
+    "fsstat",
+    "readlink",
+    "readdir",
+    "server_caps",
+    "delegreturn",
+    "getacl",
+    "setacl",
+    "fs_locations",
+    "release_lockowner",
+    "secinfo",
+    "fsid_present",
+    "exchange_id",
+    "create_session",
+    "destroy_session",
+    "sequence",
+    "get_lease_time",
+    "reclaim_complete",
+    "layoutget",
+    "getdeviceinfo",
+    "layoutcommit",
+    "layoutreturn",
+    "secinfo_no_name",
+    "test_stateid",
+    "free_stateid",
+    "getdevicelist",
+    "bind_conn_to_session",
+    "destroy_clientid",
+    "seek",
+    "allocate",
+    "deallocate",
+    "layoutstats",
+    "clone",
+    "copy",
+    "offload_cancel",
+    "lookupp",
+    "layouterror",
+    "copy_notify",
+    "getxattr",
+    "setxattr",
+    "listxattrs",
+    "removexattr",
+    "read_plus",
+];
+
+/// How nfsstat spells them, without what [`same_name`] drops.
+const ALSO_CLIENT: &[(&str, &str)] = &[
+    ("openconf", "open_confirm"),
+    ("opennoat", "open_noattr"),
+    ("opendgrd", "open_downgrade"),
+    ("setclntid", "setclientid"),
+    ("confirm", "setclientid_confirm"),
+    ("statfs", "fsstat"),
+    ("rellkowner", "release_lockowner"),
+    ("reclaimcomp", "reclaim_complete"),
+    ("getdevinfo", "getdeviceinfo"),
+    ("secinfono", "secinfo_no_name"),
+    ("bindconntoses", "bind_conn_to_session"),
+];
+
 /// The procedures of version 4 itself (RFC 7530, section 15).
 pub(super) const V4_PROCEDURES: [&str; 2] = ["null", "compound"];
 
@@ -188,6 +278,21 @@ const ALSO: &[(Version, &str, &str)] = &[
     (Version::V4, "reclaimcomp", "reclaim_complete"),
     (Version::V4, "openconfirm", "open_confirm"),
 ];
+
+/// Whether version 4 has an operation of this name.
+pub fn is_of_version4(name: &str) -> bool {
+    V4.contains(&name)
+}
+
+/// The operations that a mix for a run over a version can have.
+pub const fn ops_of(run: NfsVersion) -> &'static [Op] {
+    match run {
+        NfsVersion::V2 => Op::NFS2,
+        NfsVersion::V3 | NfsVersion::V40 => Op::NFS3,
+        NfsVersion::V41 => Op::NFS41,
+        NfsVersion::V42 => Op::NFS42,
+    }
+}
 
 /// The longest name that is kept, in characters.
 const NAME_CHARS_MAX: usize = 32;
@@ -221,6 +326,23 @@ pub(super) fn known(version: Version, name: &str) -> Option<&'static str> {
 /// The RFC's name, or the tool's own where the RFCs have none: newer tools may have more.
 pub(super) fn named(version: Version, name: &str) -> String {
     known(version, name).map_or_else(
+        || sanitize(&name.to_lowercase(), NAME_CHARS_MAX),
+        ToOwned::to_owned,
+    )
+}
+
+/// The same for the counters of a client.
+pub(super) fn named_by_client(version: Version, name: &str) -> String {
+    if version != Version::V4 {
+        return named(version, name);
+    }
+    let also = ALSO_CLIENT
+        .iter()
+        .find(|(other, _)| same_name(other, name))
+        .map(|(_, name)| *name);
+    let mut own = V4_CLIENT.iter().copied();
+    let found = also.or_else(|| own.find(|known| same_name(known, name)));
+    found.map_or_else(
         || sanitize(&name.to_lowercase(), NAME_CHARS_MAX),
         ToOwned::to_owned,
     )

@@ -1,6 +1,7 @@
-//! `/proc/net/rpc/nfsd`: the counters of Linux's NFS server as the kernel shows them.
+//! `/proc/net/rpc/nfsd`: the counters of Linux's NFS server as the kernel shows them; `/proc/net/rpc/nfs`: those
+//! of its client.
 
-use super::names::{V4_FIRST, V4_PROCEDURES, Version};
+use super::names::{V4_CLIENT, V4_FIRST, V4_PROCEDURES, Version};
 use super::types::{Taken, Wrong, count};
 use crate::error::quoted;
 
@@ -17,13 +18,7 @@ pub(super) fn detect(line: &str) -> bool {
 
 /// Reads such a text. Lines of other counters are ignored.
 pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
-    if of_a_client(text) {
-        return Err(Wrong::whole_file(
-            "these are the counters of a client (/proc/net/rpc/nfs); a mix is made from those of \
-             a server",
-            "give /proc/net/rpc/nfsd of the server",
-        ));
-    }
+    taken.of_client = of_a_client(text);
     for (line, number) in text.lines().zip(1..) {
         let mut words = line.split_whitespace();
         let Some(key) = words.next() else { continue };
@@ -37,6 +32,16 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
                 let counts = counts(&mut words, line, number, version.names().len())?;
                 for (name, calls) in version.names().iter().zip(counts) {
                     taken.put(version, name, calls, number)?;
+                }
+            }
+            // Its counters of version 4 are numbered otherwise.
+            "proc4" if taken.of_client => {
+                let counts = counts(&mut words, line, number, V4_OPS_MAX)?;
+                for (op, calls) in counts.into_iter().enumerate() {
+                    match V4_CLIENT.get(op) {
+                        Some(name) => taken.put(Version::V4, name, calls, number)?,
+                        None => taken.put(Version::V4, &format!("op{op}"), calls, number)?,
+                    }
                 }
             }
             "proc4" => {

@@ -33,8 +33,8 @@ enum TableHeading {
     Info,
     /// A version under [`Heading::Server`].
     Version(Version),
-    /// Something that a client did.
-    Client,
+    /// Calls of a client, of a version; `None`: something else that a client did.
+    Client(Option<Version>),
     /// Anything else.
     OtherTable,
 }
@@ -48,8 +48,8 @@ enum Section {
     Calls(Option<Version>),
     /// Below another heading.
     OtherTable,
-    /// Below one of a client.
-    Client,
+    /// Below one of a client: its NFS calls, or others.
+    Client(Option<Version>),
 }
 
 fn heading(line: &str) -> Option<TableHeading> {
@@ -63,7 +63,8 @@ fn heading(line: &str) -> Option<TableHeading> {
         digits.parse().ok().and_then(Version::of)
     };
     match (first, second.trim_end_matches(':')) {
-        ("client", _) => Some(TableHeading::Client),
+        ("client", "nfs") => Some(TableHeading::Client(words.next().and_then(number))),
+        ("client", _) => Some(TableHeading::Client(None)),
         ("server", "info") => Some(TableHeading::Info),
         ("server", "nfs") => Some(TableHeading::Server(words.next().and_then(number))),
         ("server", nfs) if number(nfs).is_some() => Some(TableHeading::Server(number(nfs))),
@@ -98,6 +99,8 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     // Rows below a heading without a version; it follows from all of their names.
     let mut open: Vec<(String, u64, usize)> = Vec::new();
     let mut client = false;
+    // Taken where there is nothing of a server.
+    let mut of_client: Vec<(Version, String, u64, usize)> = Vec::new();
     for (line, number) in text.lines().map(str::trim).zip(1..) {
         if line.is_empty() {
             continue;
@@ -107,19 +110,23 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
                 return Err(without_counts(&row));
             }
             section = below(section, heading);
-            client |= section == Section::Client;
+            client |= matches!(section, Section::Client(_));
             continue;
         }
         let version = match section {
             Section::Calls(version) => version,
+            Section::Client(Some(version)) => Some(version),
             Section::Start => None,
-            Section::OtherTable | Section::Client => continue,
+            Section::OtherTable | Section::Client(None) => continue,
         };
         match row.take() {
             Some(row) => {
                 let counts = counts(line, number, &row)?;
                 for (name, calls) in row.names.iter().zip(counts) {
                     match version {
+                        Some(version) if matches!(section, Section::Client(_)) => {
+                            of_client.push((version, (*name).to_owned(), calls, number));
+                        }
                         Some(version) => taken.put(version, name, calls, number)?,
                         None => open.push(((*name).to_owned(), calls, number)),
                     }
@@ -139,13 +146,14 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
         return Err(without_counts(&row));
     }
     taken.put_all(&open)?;
-    if taken.counts.is_empty() && client {
-        return Err(Wrong::whole_file(
-            "these are statistics of a client; a mix is made from those of a server",
-            "run `nfsstat -s` on the server",
-        ));
+    let has_any = taken.put_of_client(&of_client)?;
+    match client && !has_any {
+        true => Err(Wrong::whole_file(
+            "these are statistics of a client, in a form that is not read",
+            "run `nfsstat -s` on the server, or `nfsstat -c` on Linux",
+        )),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// The section below a heading.
@@ -154,7 +162,8 @@ fn below(section: Section, heading: TableHeading) -> Section {
         (TableHeading::Server(version), _) => Section::Calls(version),
         (TableHeading::Info, _) => Section::Calls(Some(Version::V3)),
         (TableHeading::Version(v), Section::Start | Section::Calls(_)) => Section::Calls(Some(v)),
-        (TableHeading::Client, _) | (_, Section::Client) => Section::Client,
+        (TableHeading::Client(version), _) => Section::Client(version),
+        (_, Section::Client(_)) => Section::Client(None),
         _ => Section::OtherTable,
     }
 }

@@ -51,6 +51,8 @@ pub struct Statistics {
     pub file: String,
     /// Its layout.
     pub dialect: Dialect,
+    /// They are those of a client: what it has sent.
+    pub of_client: bool,
     pub(super) versions: BTreeMap<Version, BTreeMap<String, u64>>,
 }
 
@@ -81,6 +83,8 @@ impl Wrong {
 /// The counts that have been read so far.
 #[derive(Default)]
 pub(super) struct Taken {
+    /// They are those of a client.
+    pub of_client: bool,
     pub counts: BTreeMap<(Version, String), (u64, usize)>,
 }
 
@@ -93,7 +97,10 @@ impl Taken {
         calls: u64,
         line: usize,
     ) -> Result<(), Wrong> {
-        let name = names::named(version, name);
+        let name = match self.of_client {
+            true => names::named_by_client(version, name),
+            false => names::named(version, name),
+        };
         if self.counts.len() >= NAMES_MAX {
             let message = format!("more than {NAMES_MAX} operations");
             return Err(Wrong::at(
@@ -112,6 +119,20 @@ impl Taken {
                  an earlier one with --since",
             )),
         }
+    }
+
+    /// Adds what a client has counted, where there is nothing of a server. Returns whether there is anything.
+    pub fn put_of_client(
+        &mut self,
+        counts: &[(Version, String, u64, usize)],
+    ) -> Result<bool, Wrong> {
+        if self.counts.is_empty() {
+            self.of_client = !counts.is_empty();
+            for (version, name, calls, line) in counts {
+                self.put(*version, name, *calls, *line)?;
+            }
+        }
+        Ok(!self.counts.is_empty())
     }
 
     /// Adds counts whose version follows only from their names.

@@ -4,7 +4,8 @@ use super::decl::{Group, Kind, Parameter, StandardValue, WordList, rule};
 use super::value::{DriverWord, choice, parameters};
 use filermark_model::Benchmark;
 use filermark_model::plan::{
-    Arrivals, Connections, DelegationUse, NfsPlan, NfsSecurity, NfsVersion, PacingMode,
+    Arrivals, ClientIds, Connections, DelegationUse, LayoutUse, NfsPlan, NfsSecurity, NfsVersion,
+    PacingMode,
 };
 
 const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
@@ -34,7 +35,7 @@ parameters! {
         "The benchmark, by name",
     )
     .default("general-nfs3")
-    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-nfs41 and general-nfs42 are its mix translated to NFSv4, general-smb1 and general-smb2 are similar ones over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs42-offload has the operations that only NFSv4.2 has; nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are modelled on the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
+    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-nfs40, general-nfs41 and general-nfs42 are its mix translated to NFSv4, general-smb1 and general-smb2 are similar ones over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs42-offload has the operations that only NFSv4.2 has; nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are modelled on the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
     IGNORE_UNKNOWN: bool = p(
         Group::Output,
         Kind::Switch,
@@ -169,7 +170,23 @@ parameters! {
     .classic()
     .default("proc")
     .standard(StandardValue::Fixed("proc"))
-    .help("A number shares connections as kernel clients do (nconnect). Over SMB every proc keeps a session of its own.");
+    .help("A number shares connections as kernel clients do. Over NFSv4.1 and 4.2 CLIENT_IDS and NCONNECT say which of them are one client. Over SMB every proc keeps a session of its own.");
+    CLIENT_IDS: ClientIds = p(
+        Group::Transport,
+        choice::<ClientIds>(),
+        "NFSv4.1 and 4.2: which connections have one client ID and one session",
+    )
+    .of_driver(NfsPlan::DRIVER)
+    .default("connection")
+    .help("connection: each connection of CONNECTIONS is a client of the server; with NCONNECT it has several. shared: all connections of a thread (SHARDS) to one server are one client, as those of a host with one mount are. Calls are spread over the connections of a client in turn.");
+    NCONNECT: u32 = p(
+        Group::Transport,
+        Kind::Int(1, 16, "connections"),
+        "NFSv4.1 and 4.2: connections of each client and its session",
+    )
+    .of_driver(NfsPlan::DRIVER)
+    .default("1")
+    .help("As the mount option of Linux: each connection of CONNECTIONS becomes this many connections of one client, which are bound to its session (BIND_CONN_TO_SESSION). CONNECTIONS=8 with NCONNECT=4 are 8 clients with 32 connections per client host and server. With CLIENT_IDS=shared CONNECTIONS sets how many there are.");
     RPC_TIMEOUT_MS: u32 = p(
         Group::Transport,
         TIMEOUT_MS,
@@ -194,6 +211,14 @@ parameters! {
     .of_driver(NfsPlan::DRIVER)
     .default("refuse")
     .help("refuse: every OPEN says that no delegation is wanted. keep: the server decides. READs open a file for reading only then, so that the server may grant a delegation; READ and WRITE use its stateid; it is returned when the file is closed or the server recalls it. Every operation goes to the server all the same.");
+    LAYOUTS: LayoutUse = p(
+        Group::Transport,
+        choice::<LayoutUse>(),
+        "NFSv4.1 and 4.2: whether layouts of pNFS (flexible files) are used",
+    )
+    .of_driver(NfsPlan::DRIVER)
+    .default("refuse")
+    .help("refuse: the client says that it does not use pNFS. use: a layout is asked for once per open file, for reading and for writing; READ, WRITE and COMMIT of the file go to the data server that it names (RFC 8435), as NFSv3 with the user and group of the layout. Without a layout that can be used they go to the metadata server, and are counted. Not with TLS or Kerberos.");
     RPC_RETRIES: u32 = p(
         Group::Transport,
         Kind::Int(0, 1000, "times"),
@@ -231,7 +256,7 @@ parameters! {
     .of_driver(NfsPlan::DRIVER)
     .example("4.1")
     .standard(StandardValue::Choice(nfs_version))
-    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.0, 4.1 and 4.2 measure with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1; general-nfs41, general-nfs42 and nfs42-offload have operations of version 4, too. They need TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
+    .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version. 4.0, 4.1 and 4.2 measure with the operations of a benchmark for version 3, each as a COMPOUND; 4 means 4.1; general-nfs40, general-nfs41, general-nfs42 and nfs42-offload have operations of version 4, too. They need TCP, NFS_PORT (not set: 2049) and nothing else: no portmapper, no MOUNT. Paths in MNT_POINTS are looked up from the root of the server's version 4 name space, where they may differ from those of version 3.");
     SECURITY: NfsSecurity = p(
         Group::Server,
         choice::<NfsSecurity>(),

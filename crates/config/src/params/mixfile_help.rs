@@ -32,7 +32,7 @@ const fn write(out: &mut [u8]) -> usize {
     let at = text(
         out,
         at,
-        "; its root and wrcache may have 0% only. NFS_VERSION=4.1 and 4.2 also have",
+        "; its root and wrcache may have 0% only. NFS_VERSION=4.0, 4.1 and 4.2 also have",
     );
     let at = names(out, at, Op::NFS42, " ", Choice::Version41);
     let at = text(out, at, ", NFS_VERSION=4.2 also");

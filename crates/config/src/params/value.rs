@@ -3,8 +3,8 @@
 use super::decl::{Kind, Parameter};
 use filermark_model::launch::OnLost;
 use filermark_model::plan::{
-    Arrivals, Connections, DelegationUse, IpChoice, MonitorMode, NfsSecurity, NfsVersion,
-    PacingMode,
+    Arrivals, ClientIds, Connections, DelegationUse, IpChoice, LayoutUse, MonitorMode, NfsSecurity,
+    NfsVersion, PacingMode,
 };
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -260,7 +260,9 @@ pub(crate) use choices;
 choices! {
     NfsVersion { "2" => V2, "3" => V3, "4.0" => V40, "4.1" => V41, "4.2" => V42, "4" => V41 }
     NfsSecurity { "sys" => Sys, "krb5" => Krb5, "krb5i" => Krb5i, "krb5p" => Krb5p }
+    ClientIds { "connection" => Connection, "shared" => Shared }
     DelegationUse { "refuse" => Refuse, "keep" => Keep }
+    LayoutUse { "refuse" => Refuse, "use" => Use }
     IpChoice { "off" => V4, "on" => V6, "any" => Any }
     MonitorMode { "program" => Program, "phases" => Phases }
     PacingMode { "closed" => Closed, "open" => Open }

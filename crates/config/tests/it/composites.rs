@@ -406,7 +406,7 @@ fn one_wrong_option_gives_one_message() {
     let cases = [
         (
             "BENCHMARK=SWBIULD",
-            "-o BENCHMARK: there is no benchmark 'SWBIULD'; known: general-nfs3, general-nfs41, general-nfs42, general-smb1, general-smb2, nfs2-1993, nfs2-1997, nfs3-1997, nfs3-2001, nfs42-offload, SWBUILD",
+            "-o BENCHMARK: there is no benchmark 'SWBIULD'; known: general-nfs3, general-nfs40, general-nfs41, general-nfs42, general-smb1, general-smb2, nfs2-1993, nfs2-1997, nfs3-1997, nfs3-2001, nfs42-offload, SWBUILD",
         ),
         (
             "LOAD=1.5",

@@ -106,7 +106,7 @@ fn statistics_like() -> impl Strategy<Value = String> {
 
 /// Reads a text that may be statistics, and checks the result.
 fn check_statistics(text: &str) {
-    let _ = read_mix("s", text, Protocol::Nfs3);
+    let _ = read_mix("s", text, (Protocol::Nfs3, None));
     let Ok(statistics) = read_statistics("s", text) else {
         return;
     };

@@ -253,6 +253,20 @@ fn options_that_contradict_each_other() {
         let expected = format!("NFSv{version} needs connections");
         assert!(got[0].contains(&expected), "{got:?}");
     }
+    for version in ["3", "4.0"] {
+        for several in ["NCONNECT=2", "CLIENT_IDS=shared"] {
+            let several = [&format!("NFS_VERSION={version}"), several];
+            let got = bad(Path::new("/nowhere"), LEAST, &several);
+            let expected = format!("NFSv{version} has no sessions that several connections");
+            assert!(got[0].contains(&expected), "{got:?}");
+        }
+    }
+    let both = ["NFS_VERSION=4.1", "NCONNECT=2", "CLIENT_IDS=shared"];
+    let got = bad(Path::new("/nowhere"), LEAST, &both);
+    assert!(
+        got[0].contains("all connections of a thread are one client"),
+        "{got:?}"
+    );
     let version = ["NFS_VERSION=4.1", "BENCHMARK=nfs2-1997"];
     let got = bad(Path::new("/nowhere"), LEAST, &version);
     assert!(got[0].contains("is for NFS version 2"), "{got:?}");
@@ -279,6 +293,17 @@ fn options_that_contradict_each_other() {
         let (procs, load) = (format!("PROCS={procs}"), format!("LOAD={procs}"));
         let connections = format!("CONNECTIONS={connections}");
         let options = [&procs, &load, &connections, "RESVPORT=on"];
+        let resolved = resolve(&sources(Path::new("/nowhere"), LEAST, &options));
+        assert_eq!(resolved.is_ok(), fits, "{options:?}");
+    }
+    for (nconnect, fits) in [(5, true), (6, false)] {
+        let nconnect = format!("NCONNECT={nconnect}");
+        let options = [
+            "NFS_VERSION=4.1",
+            "CONNECTIONS=100",
+            &nconnect,
+            "RESVPORT=on",
+        ];
         let resolved = resolve(&sources(Path::new("/nowhere"), LEAST, &options));
         assert_eq!(resolved.is_ok(), fits, "{options:?}");
     }
@@ -412,11 +437,24 @@ fn a_mix_has_only_operations_of_its_version() {
     };
     write("copy", "copy 10%\nread 90%");
     write("lock", "lock 10%\nread 90%");
+    write("both", "copy 10%\nopen 10%\nread 80%");
     for (mix, version, expected) in [
         (
             "copy",
             "3",
             "the mix has the operation copy, which NFSv3 does not have; set NFS_VERSION=4.2",
+        ),
+        (
+            "both",
+            "3",
+            "the mix has the operations open and copy, which NFSv3 does not have; set \
+             NFS_VERSION=4.2, or leave them out of the mix",
+        ),
+        (
+            "both",
+            "4.1",
+            "the mix has the operation copy, which NFSv4.1 does not have; set NFS_VERSION=4.2, or \
+             leave it out",
         ),
         (
             "copy",
@@ -426,7 +464,7 @@ fn a_mix_has_only_operations_of_its_version() {
         (
             "lock",
             "3",
-            "the mix has the operation lock, which NFSv3 does not have; set NFS_VERSION=4.1 or 4.2",
+            "the mix has the operation lock, which NFSv3 does not have; set NFS_VERSION=4.0, 4.1 or 4.2",
         ),
     ] {
         let options = [format!("MIXFILE={mix}"), format!("NFS_VERSION={version}")];

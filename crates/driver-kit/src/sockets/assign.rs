@@ -12,6 +12,8 @@ use std::hash::Hash;
 pub struct ConnectionAssigner<P: WireProtocol, K> {
     rule: Connections,
     transport: Transport,
+    /// How many connections are made for each one of the rule.
+    width: u32,
     /// The shard's number and the number of shards.
     shard: (u32, u32),
     conns: Vec<Conn<P>>,
@@ -25,10 +27,27 @@ impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
         Self {
             rule,
             transport,
+            width: 1,
             shard: (shard, shards.max(1)),
             conns: Vec::new(),
             targets: HashMap::new(),
         }
+    }
+
+    /// For each connection of the rule so many are made, with numbers that follow each other.
+    #[must_use]
+    pub fn with_width(mut self, connections: u32) -> Self {
+        self.width = connections.max(1);
+        self
+    }
+
+    /// Adds a connection of the rule; returns the number of its first one.
+    fn add_all(&mut self, peer: &Peer, state: impl Fn() -> P::Conn) -> u32 {
+        let first = self.conns.len() as u32;
+        for _ in 0..self.width {
+            self.add(peer.clone(), state());
+        }
+        first
     }
 
     fn add(&mut self, peer: Peer, state: P::Conn) -> u32 {
@@ -38,11 +57,11 @@ impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
         number
     }
 
-    /// The connection of the next proc with this target, which is at `peer`.
+    /// The connection of the next proc with this target, which is at `peer`: the first one of its width.
     pub fn next(&mut self, target: K, peer: impl Into<Peer>, state: impl Fn() -> P::Conn) -> u32 {
         let peer = peer.into();
         let per_target = match self.rule {
-            Connections::PerProc => return self.add(peer, state()),
+            Connections::PerProc => return self.add_all(&peer, state),
             // This shard's part of the agent's connections.
             Connections::Shared(count) => {
                 let (shard, shards) = self.shard;
@@ -54,10 +73,10 @@ impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
         let (first, nth) = (*first, std::mem::replace(procs, *procs + 1));
         if nth == 0 {
             for _ in 0..per_target {
-                self.add(peer.clone(), state());
+                self.add_all(&peer, &state);
             }
         }
-        first + nth % per_target
+        first + nth % per_target * self.width
     }
 
     /// The connections that were assigned.

@@ -104,6 +104,16 @@ struct Queue {
     is_dirty: bool,
 }
 
+impl Queue {
+    const EMPTY: Self = Self {
+        head: NIL,
+        tail: NIL,
+        encode: NIL,
+        stamp: NIL,
+        is_dirty: false,
+    };
+}
+
 /// The calls of one stage, by age.
 #[derive(Clone, Copy, Debug)]
 struct CallsByAge {
@@ -133,19 +143,12 @@ impl<T: Entry<CallBase>> Calls<T> {
     /// A table for this number of connections. This number of `slots` is made at the beginning,
     /// so that ids are not repeated early; `generation` varies the ids.
     pub fn new(connections: usize, slots: u32, generation: u32) -> Self {
-        let queue = Queue {
-            head: NIL,
-            tail: NIL,
-            encode: NIL,
-            stamp: NIL,
-            is_dirty: false,
-        };
         let mut calls = Self {
             slots: Vec::with_capacity(slots as usize),
             free_head: NIL,
             free_tail: NIL,
             free: 0,
-            queues: vec![queue; connections],
+            queues: vec![Queue::EMPTY; connections],
             dirty: Vec::with_capacity(connections),
             ages: [CallsByAge {
                 oldest: NIL,
@@ -157,6 +160,12 @@ impl<T: Entry<CallBase>> Calls<T> {
             calls.add_slot(generation.wrapping_add(slot));
         }
         calls
+    }
+
+    /// The queue of one more connection; returns its number.
+    pub fn add_connection(&mut self) -> u32 {
+        self.queues.push(Queue::EMPTY);
+        self.queues.len() as u32 - 1
     }
 
     fn add_slot(&mut self, generation: u32) {
@@ -250,7 +259,7 @@ impl<T: Entry<CallBase>> Calls<T> {
     }
 
     /// Puts a parked call back at the end of its queue, as a new call: another
-    /// id, so that no server takes it for a retransmission.
+    /// id, so that no server takes it for a retransmission. Its connection may have been changed.
     pub fn unpark(&mut self, slot: u32, now: Nanos) {
         let call = &mut self.slots[slot as usize];
         call.xid = next_xid(call.xid);

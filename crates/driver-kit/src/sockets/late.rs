@@ -5,7 +5,8 @@
 //! either each counts a try and is sent again on a new connection, or ends if it has no tries
 //! left; or all of them end. When a connection breaks, no try is counted, since the timeout
 //! goes on. While a connection is being set up, no try is counted either: the set-up has its own
-//! limits.
+//! limits. That ends when the connection was up several times without a reply: a server that sets up
+//! connections and closes each of them would keep calls without a limit.
 //!
 //! Over datagrams every call has its own timeout, which may grow with each try; a call without
 //! a reply is sent again alone, with the same id.

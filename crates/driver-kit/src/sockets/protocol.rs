@@ -2,6 +2,7 @@
 
 use super::Entry;
 use super::calls::{CallBase, Calls};
+use super::peer::Peer;
 use super::state::LoopState;
 use filermark_engine::driver::{ObjectId, Request, Status, Submit};
 use filermark_model::Nanos;
@@ -110,6 +111,19 @@ pub trait WireProtocol: Debug + Sized + 'static {
     /// datagrams only the bytes of [`WireProtocol::own_bytes`] are sent again until then.
     fn connected(&mut self, conn: u32, state: &mut Self::Conn) -> Event;
 
+    /// A connection that is needed beside those that the shard was opened with: its peer and its state.
+    /// [`Calls::add_connection`] has returned its number, in the same order. It is made when it has a
+    /// call to send.
+    fn new_connection(&mut self) -> Option<(Peer, Self::Conn)> {
+        None
+    }
+
+    /// For how long the server of this connection may be out of reach before its calls end;
+    /// `usual`: by the settings.
+    fn gone_after(&self, _state: &Self::Conn, usual: Nanos) -> Nanos {
+        usual
+    }
+
     /// After a loss: whether a new connection may be made now; otherwise it is tried later.
     fn may_reconnect(&mut self, _state: &mut Self::Conn) -> bool {
         true
@@ -117,6 +131,12 @@ pub trait WireProtocol: Debug + Sized + 'static {
 
     /// The connection has ended: drops its state. Its calls are handled after that.
     fn closed(&mut self, _conn: u32, _state: &mut Self::Conn) {}
+
+    /// Why this connection cannot be used any more although it has not ended, asked before it sends. It is
+    /// made again for the next call. (To be asked it has to be marked by [`Calls::mark_dirty`].)
+    fn given_up(&mut self, _conn: u32, _state: &mut Self::Conn) -> Option<io::Error> {
+        None
+    }
 
     /// Appends the protocol's own messages: those of the set-up, answers to calls of the server.
     /// They are sent before calls. Over datagrams: one message of the set-up.
@@ -142,7 +162,8 @@ pub trait WireProtocol: Debug + Sized + 'static {
     /// The event of the messages of one read.
     fn after_read(&mut self, conn: u32, state: &mut Self::Conn) -> Event;
 
-    /// Ends a call that gets no reply, and its operation with this status.
+    /// Ends a call that gets no reply, and its operation with this status; or has it sent on another
+    /// connection, unless [`LoopState::stopping`].
     fn fail_call(&mut self, slot: u32, status: Status);
 
     /// Counts an incident of a connection.
@@ -168,7 +189,7 @@ pub trait WireProtocol: Debug + Sized + 'static {
     fn end(&mut self) -> bool {
         false
     }
-    /// How many clients the server may keep after that.
+    /// How many clients the server has, or may keep after that.
     fn clients_left(&self) -> u64 {
         0
     }

@@ -367,6 +367,11 @@ impl<P: WireProtocol> Shard<P> {
         let mut place = 0;
         while let Some(conn) = self.core.calls_mut().next_dirty(place) {
             place += 1;
+            while let Some((peer, state)) = self.core.new_connection() {
+                let number = self.conns.len() as u32;
+                let transport = self.io.settings.transport;
+                self.conns.push(Conn::new(number, peer, state, transport));
+            }
             self.conns[conn as usize].pump(&mut self.core, &mut self.io);
         }
     }
@@ -441,9 +446,12 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
         self.core.state_mut().tick();
         // Calls that wait for a timer, too.
         self.core.stopping();
+        // As with a stop, no call goes on with another connection.
+        let before = std::mem::replace(&mut self.core.state_mut().stopping, true);
         for conn in &mut self.conns {
             conn.break_off(&mut self.core, &mut self.io);
         }
+        self.core.state_mut().stopping = before;
     }
 
     fn keep_alive(&mut self) -> Option<Nanos> {
@@ -471,6 +479,10 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
         let ended = self.settle(deadline);
         self.core.end_settling();
         ended
+    }
+
+    fn clients(&self) -> u64 {
+        self.core.clients_left()
     }
 
     fn end(&mut self, deadline: Nanos) -> u64 {

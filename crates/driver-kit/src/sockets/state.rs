@@ -27,7 +27,7 @@ pub struct LoopState<T> {
     pub now: Nanos,
     /// Raised when the run is to stop.
     pub stop: StopFlag,
-    /// The request to stop has been handled.
+    /// The request to stop has been handled, or a phase is being broken off.
     pub stopping: bool,
     /// When it was handled.
     pub stopping_at: Nanos,

@@ -20,6 +20,8 @@ const CHUNK: usize = 256 << 10;
 /// after this time, doubled with each try.
 const BACKOFF_MIN: Nanos = Nanos::from_millis(10);
 const BACKOFF_MAX: Nanos = Nanos::from_secs(1);
+/// So often in a row a connection may be up without a reply before calls count tries also while it is set up.
+const FRUITLESS_MAX: u16 = 3;
 /// The most reads of one connection in a turn, before it is the turn of others.
 const READS_MAX: usize = 64;
 
@@ -62,6 +64,8 @@ pub(super) struct Stream<P: WireProtocol> {
     encoded: u32,
     sent: u32,
     backoff: Nanos,
+    /// How often in a row it was up without a reply.
+    fruitless: u16,
     was_up: bool,
     /// Since when the server could not be reached.
     down_since: Option<Nanos>,
@@ -88,6 +92,7 @@ impl<P: WireProtocol> Stream<P> {
             encoded: 0,
             sent: 0,
             backoff: Nanos::ZERO,
+            fruitless: 0,
             was_up: false,
             down_since: None,
             failure: None,
@@ -110,9 +115,17 @@ impl<P: WireProtocol> Stream<P> {
     fn progress(&self) -> Progress {
         match self.state {
             State::Up => Progress::Up,
+            // A server that sets up connections, and closes each of them, does not answer calls.
+            State::Connecting | State::Securing | State::Setup if self.is_fruitless() => {
+                Progress::Down
+            }
             State::Connecting | State::Securing | State::Setup => Progress::SettingUp,
             State::Closed | State::Waiting | State::Refused => Progress::Down,
         }
+    }
+
+    const fn is_fruitless(&self) -> bool {
+        self.fruitless >= FRUITLESS_MAX
     }
 
     fn is_connected(&self) -> bool {
@@ -199,6 +212,11 @@ impl<P: WireProtocol> Stream<P> {
             State::Refused if is_wanted => return fail_all(core, self.number),
             State::Closed if is_wanted => self.connect_again(core, io),
             _ => {}
+        }
+        if self.is_connected()
+            && let Some(error) = core.given_up(self.number, &mut self.protocol)
+        {
+            return self.lost(core, io, &error);
         }
         if self.is_connected()
             && let Err(error) = self.send_all(core, io).and_then(|()| self.update_space(io))
@@ -384,7 +402,10 @@ impl<P: WireProtocol> Stream<P> {
             self.limit_setup(self.setup_until, core);
         }
         let event = core.after_read(self.number, &mut self.protocol);
-        if matches!(event, Event::Replies | Event::Up) {
+        if matches!(event, Event::Replies) {
+            self.fruitless = 0;
+        }
+        if matches!(event, Event::Replies | Event::Up) && !self.is_fruitless() {
             self.backoff = Nanos::ZERO;
         }
         self.handle(event, core, io)?;
@@ -411,6 +432,7 @@ impl<P: WireProtocol> Stream<P> {
             }
             Event::Up => {
                 self.state = State::Up;
+                self.fruitless = self.fruitless.saturating_add(1);
                 self.failure = None;
                 self.was_up = true;
                 self.down_since = None;
@@ -458,10 +480,11 @@ impl<P: WireProtocol> Stream<P> {
         if core.calls().first(self.number).is_none() {
             return;
         }
-        // A server that cannot be reached for the time of `gone_after` is given up.
+        // A server that cannot be reached for so long is given up.
         let now = core.state().now;
         let down_since = *self.down_since.get_or_insert(now);
-        let is_gone = now.since(down_since) >= io.settings.gone_after;
+        let gone_after = core.gone_after(&self.protocol, io.settings.gone_after);
+        let is_gone = now.since(down_since) >= gone_after;
         if is_gone || core.state().stop.is_raised() {
             return fail_all(core, self.number);
         }

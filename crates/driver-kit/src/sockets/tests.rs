@@ -110,6 +110,47 @@ fn a_session_is_set_up_and_its_slots_limit_the_calls() {
     assert!(shard.core.incidents.is_empty());
 }
 
+#[test]
+fn a_connection_is_made_while_the_shard_runs() {
+    let first = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let aside = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let mut shard = open::<true>(&first, 6).expect("it is accepted");
+    shard.core.aside = Some(aside.address);
+    submit(&mut shard, 0..6);
+    assert!(all_ok(&wait(&mut shard, 6)));
+    assert_eq!(shard.conns.len(), 2);
+    let (first, aside) = (first.end(), aside.end());
+    assert_eq!((first.executed.len(), aside.executed.len()), (0, 6));
+    assert_eq!((first.set_ups, aside.set_ups), (1, 1));
+}
+
+#[test]
+fn calls_of_a_connection_that_cannot_be_made_go_on_with_another_one() {
+    let peer = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let mut shard = open::<true>(&peer, 3).expect("it is accepted");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    shard.core.aside = closed.local_addr().ok();
+    drop(closed);
+    submit(&mut shard, 0..3);
+    assert!(all_ok(&wait(&mut shard, 3)));
+    assert_eq!(peer.end().executed.len(), 3);
+    assert!(shard.core.incidents["ConnectFailure"] > 0);
+}
+
+#[test]
+fn no_call_goes_on_with_another_connection_when_a_phase_is_broken_off() {
+    let first = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let aside = Peer::start(2, |_, _| Vec::new());
+    let mut shard = open::<true>(&first, 1).expect("it is accepted");
+    shard.core.aside = Some(aside.address);
+    submit(&mut shard, 0..1);
+    run(&mut shard, |_| aside.call_count() == 1);
+    shard.break_off();
+    assert_eq!(wait(&mut shard, 1)[&0].status, Status::Disconnected);
+    assert_eq!(first.end().executed.len(), 0);
+    assert!(!shard.core.state.stopping);
+}
+
 /// All calls of one turn are sent in one write.
 #[test]
 fn calls_of_one_turn_are_sent_together() {
@@ -350,6 +391,24 @@ fn calls_count_no_try_while_a_connection_is_set_up() {
     assert_eq!(peer.end().set_ups, 3);
 }
 
+/// A server that lets every connection be up and closes it answers nothing: after a few of them calls count
+/// their tries also while a connection is set up.
+#[test]
+fn calls_end_on_connections_that_are_closed_again_and_again() {
+    let peer = Peer::silent_at(&[3], |_, _| vec![Answer::Close]);
+    let mut shard = open::<true>(&peer, 1).expect("it is accepted");
+    shard.io.settings.retries = 0;
+    submit(&mut shard, 0..1);
+    run(&mut shard, |_| peer.set_up_count() == 4);
+    let clock = shard.core.state.clock.clone();
+    clock.sleep_until(shard.core.state.now + REPLY_TIMEOUT);
+    let outcome = wait(&mut shard, 1)[&0];
+    assert_eq!(
+        (outcome.status, outcome.physical),
+        (Status::Disconnected, 0)
+    );
+}
+
 /// What is under way ends at once, and the next call uses another connection.
 #[test]
 fn what_is_broken_off_ends_without_a_reply() {
@@ -419,4 +478,13 @@ fn procs_share_connections_or_have_their_own() {
     let used = ["a", "b", "a", "b", "a"].map(&mut next);
     assert_eq!(used, [0, 2, 1, 3, 0], "targets do not mix");
     assert_eq!(conns.finish().len(), 4);
+    for (rule, wanted, made) in [
+        (Connections::PerProc, [0, 3, 6], 9),
+        (Connections::Shared(2), [0, 3, 0], 6),
+    ] {
+        let mut wide =
+            ConnectionAssigner::<Again, _>::new(rule, Transport::Tcp, 0, 1).with_width(3);
+        let used = ["a"; 3].map(|target| wide.next(target, address, ConnState::default));
+        assert_eq!((used, wide.finish().len()), (wanted, made), "{rule:?}");
+    }
 }

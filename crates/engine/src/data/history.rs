@@ -103,6 +103,11 @@ impl History {
         &self.data
     }
 
+    /// What is compared.
+    pub fn level(&self) -> VerifyLevel {
+        self.data.checking
+    }
+
     /// Whether a read of wrong data counts as failed. Where only samples are compared, it is
     /// only counted: how many of the wrong reads would fail is random.
     pub fn fails_reads(&self) -> bool {
@@ -121,11 +126,7 @@ impl History {
     /// until a write begins in one.
     #[inline]
     pub fn begin_fill(&mut self, proc: u32) -> WriteMark {
-        self.last += 1;
-        if self.last & ((1 << COUNT_BITS) - 1) == 0 {
-            self.last = first_generation(&self.data) + 1;
-        }
-        let generation = self.last;
+        let generation = self.next_generation();
         let Some(writes) = self.procs.get_mut(proc as usize) else {
             return WriteMark {
                 generation,
@@ -141,6 +142,16 @@ impl History {
             generation,
             oldest: writes.oldest,
         }
+    }
+
+    /// A generation that no write and no other shard has: also for values that are no contents of files.
+    #[inline]
+    pub fn next_generation(&mut self) -> u64 {
+        self.last += 1;
+        if self.last & ((1 << COUNT_BITS) - 1) == 0 {
+            self.last = first_generation(&self.data) + 1;
+        }
+        self.last
     }
 
     /// A write has ended; `certain`: all of it is on the server, and no part of it can

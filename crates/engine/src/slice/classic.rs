@@ -304,6 +304,14 @@ impl ClassicSlice {
         let layout = set.layout;
         match effect {
             PendingEffect::None => {}
+            // Whether the server has it is not known. It can be set again in both cases.
+            PendingEffect::Make(pool @ PoolId::Attributes, slot)
+            | PendingEffect::Remove(pool @ PoolId::Attributes, slot)
+            | PendingEffect::Keep(pool @ PoolId::Attributes, slot)
+                if !worked =>
+            {
+                self.pool(pool).put_free(slot);
+            }
             PendingEffect::Make(pool, slot) if worked => self.pool(pool).put_live(slot),
             PendingEffect::Make(pool, slot) => self.pool(pool).put_free(slot),
             PendingEffect::Remove(pool, slot) if worked => self.pool(pool).put_free(slot),
@@ -434,6 +442,7 @@ impl ClassicSlice {
             file: self.deal.file(self.files.get(at).local),
             offset: u64::from(offset),
             length,
+            bytes: self.files.get(at).stable_bytes,
             ..Chosen::default()
         }
     }

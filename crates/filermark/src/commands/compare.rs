@@ -133,6 +133,9 @@ fn names(sides: &[Vec<PathBuf>]) -> Vec<String> {
     }
 }
 
+/// Longer names of sides, which are several files, are not repeated in each line.
+const NAME_CHARS_MAX: usize = 40;
+
 fn refused(error: CompareError) -> CommandError {
     let CompareError::OtherWork {
         before,
@@ -143,8 +146,17 @@ fn refused(error: CompareError) -> CommandError {
         return CommandError::Usage(vec![error.to_string()]);
     };
     let mut sentences = vec![format!("{after} did different work than {before}:")];
-    let field = |f: &filermark_results::compare::FieldChange| {
-        format!("  {}: {} before, {} after", f.name, f.before, f.after)
+    let field = |f: &filermark_results::compare::FieldChange| match before
+        .chars()
+        .count()
+        .max(after.chars().count())
+        <= NAME_CHARS_MAX
+    {
+        true => format!(
+            "  {}: {} in {before}, {} in {after}",
+            f.name, f.before, f.after
+        ),
+        false => format!("  {}: {} before, {} after", f.name, f.before, f.after),
     };
     sentences.extend(fields.iter().map(field));
     sentences.push(

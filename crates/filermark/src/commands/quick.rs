@@ -68,7 +68,9 @@ pub fn quick(args: &QuickArgs) -> CommandResult {
         }
     }
     if args.output.json || rows.iter().any(Row::is_measured) {
-        rows::print(&args.output, &course.target, &rows, parts.len());
+        let protocol = course.protocol();
+        let target = (&course.target, protocol.as_str());
+        rows::print(&args.output, target, &rows, parts.len());
     }
     if rows.iter().any(Row::is_measured) {
         course.print_places();
@@ -168,6 +170,10 @@ impl<'a> Course<'a> {
         })
     }
 
+    fn protocol(&self) -> String {
+        self.target.protocol(&self.options)
+    }
+
     fn metrics(&self) -> Option<Metrics> {
         self.server.as_ref().map(MetricsServer::metrics)
     }
@@ -192,7 +198,7 @@ impl<'a> Course<'a> {
         self.report_line(format!(
             "quick: {} ({}){io}",
             self.target.name(),
-            self.target.protocol()
+            self.protocol()
         ));
         let procs = match self.args.workload.as_deref().and_then(inline_procs) {
             Some(procs) => u64::from(procs) * u64::from(self.args.procs.unwrap_or(1)),
@@ -351,7 +357,8 @@ impl<'a> Course<'a> {
         sources.rc = Some(RcFile {
             name: self.dir.join(self.rc_name(part)).display().to_string(),
             folder: self.dir.clone(),
-            text: files.rc.clone(),
+            // The options are set below, so that messages name them, and once.
+            text: files.rc[..files.options_at].to_owned(),
             others_can_read: false,
         });
         for (name, value) in &self.options {

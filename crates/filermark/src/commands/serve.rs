@@ -20,10 +20,7 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
     let server = Server::start(options(args)).map_err(CommandError::of)?;
     let stop = StopFlag::new();
     interrupt::on_interrupt(stop.clone(), "stopping");
-    let tls = match args.tls.tls_cert {
-        Some(_) => " -o TLS=on -o TLS_CA=CA.pem",
-        None => "",
-    };
+    let (tls, xprtsec) = tls_words(&args.tls);
     for address in server.addrs() {
         let port = address.port();
         let host = match address.ip() {
@@ -36,14 +33,20 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
              to measure it, in another terminal:\n  \
                filermark quick nfs://{host}:{port}{EXPORT} -o MOUNT_PORT={port}{tls}\n\
              to mount it on Linux:\n  \
-               mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
+               mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock{xprtsec} {host}:{EXPORT} /mnt"
         );
     }
-    filermark_cli_kit::stderr_line!("{}", also(!args.no_udp, !args.null));
+    // Datagrams have no TLS.
+    let udp = !args.no_udp && !args.tls.tls_only;
+    filermark_cli_kit::stderr_line!("{}", also(udp, !args.null));
     if args.tls.tls_cert.is_some() {
+        let offered = match args.tls.tls_only {
+            true => "NFS is refused without TLS",
+            false => "TLS is offered to clients that ask for it",
+        };
         filermark_cli_kit::stderr_line!(
-            "TLS is offered to clients that ask for it (CA.pem: the absolute path of the certificate of the \
-             authority that signed the server's; mount on Linux: xprtsec=tls)"
+            "{offered} (CA.pem: the absolute path of the certificate of the authority that signed the \
+             server's; mount on Linux: xprtsec=tls or mtls)"
         );
     }
     while !stop.is_raised() {
@@ -53,6 +56,21 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
     server.stop();
     Ok(ExitCode::SUCCESS)
 }
+
+/// The options of a run with TLS, and those of a mount where nothing else is served.
+fn tls_words(args: &ServeTlsArgs) -> (&'static str, &'static str) {
+    let is_mutual = args.tls_client_ca.is_some() && !args.tls_client_optional;
+    match (&args.tls_cert, is_mutual) {
+        (None, _) => ("", ""),
+        (Some(_), true) if args.tls_only => (MUTUAL, ",xprtsec=mtls"),
+        (Some(_), false) if args.tls_only => (ONE_SIDED, ",xprtsec=tls"),
+        (Some(_), true) => (MUTUAL, ""),
+        (Some(_), false) => (ONE_SIDED, ""),
+    }
+}
+
+const ONE_SIDED: &str = " -o TLS=on -o TLS_CA=CA.pem";
+const MUTUAL: &str = " -o TLS=mtls -o TLS_CA=CA.pem -o TLS_CERT=CERT.pem -o TLS_KEY=KEY.pem";
 
 /// What is served in addition to NFSv3 over TCP.
 fn also(udp: bool, version4: bool) -> String {
@@ -64,7 +82,7 @@ fn also(udp: bool, version4: bool) -> String {
     };
     let udp = match udp {
         true => "versions 2 and 3 also over UDP (TCP=off)",
-        false => "no UDP, by --no-udp",
+        false => "TCP alone, no UDP",
     };
     format!("{version4}; NFSv2 too (BENCHMARK=nfs2-1993); {udp}")
 }

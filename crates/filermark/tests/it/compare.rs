@@ -197,7 +197,7 @@ fn refusals(dir: &Path) {
     );
     for expected in [
         "longer did different work than one",
-        "RUNTIME: 2 s before, 60 s after",
+        "RUNTIME: 2 s in one, 60 s in longer",
         "--force",
     ] {
         assert!(output_text.contains(expected), "{output_text}");

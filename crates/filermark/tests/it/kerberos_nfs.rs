@@ -20,7 +20,7 @@ const NFS4: ServerOptions = ServerOptions {
     space_mib: None,
 };
 
-const VERSIONS: [&str; 2] = ["3", "4.1"];
+const VERSIONS: [&str; 3] = ["3", "4.0", "4.1"];
 /// The values of SECURITY, and the numbers of their services (RFC 2203 section 5).
 const WAYS: [(&str, &str); 3] = [("krb5", "1"), ("krb5i", "2"), ("krb5p", "3")];
 

@@ -1,4 +1,4 @@
-//! Sweeps over NFSv4.1 and NFSv4.2 against servers of other projects: figures, messages, and that nothing
+//! Sweeps over NFSv4.0, NFSv4.1 and NFSv4.2 against servers of other projects: figures, messages, and that nothing
 //! stays on the server: neither files nor clients.
 
 use crate::knfsd;
@@ -6,7 +6,7 @@ use crate::load_guard::{alone, beside_others};
 use crate::real::{self, assert_empty};
 use crate::sweep::{Ended, Sweep};
 use crate::wire::between_pauses;
-use filermark_model::plan::NfsVersion;
+use filermark_model::plan::{NfsPlan, NfsVersion};
 use filermark_onc::nfs4::Operation;
 use filermark_testbed::{
     Capture, Export, Fsal, Ganesha, Kernel, Pcap, Sandbox, ServerOptions, available,
@@ -38,7 +38,7 @@ const NEVER: [&str; 7] = [
 const DESTROY: [u32; 2] = [44, 57];
 
 /// The values of NFS_VERSION, and their minor versions.
-const VERSIONS: [(&str, &str); 2] = [("4.1", "1"), ("4.2", "2")];
+const VERSIONS: [(&str, &str); 3] = [("4.0", "0"), ("4.1", "1"), ("4.2", "2")];
 
 /// A run of two load points over a version.
 pub fn sweep(sandbox: &Arc<Sandbox>, export: &Export, version: &str) -> Sweep {
@@ -61,14 +61,23 @@ fn assert_measured(sweep: &Sweep) -> Ended {
     let ended = real::assert_measured(sweep, &NEVER);
     for point in &ended.record().points {
         let counters = &point.measured().expect("measured").counters;
-        for name in ["COMPOUND", "SEQUENCE", "OPEN", "CLOSE", "READ", "WRITE"] {
+        for name in ["COMPOUND", "OPEN", "CLOSE", "READ", "WRITE"] {
             assert!(counters.contains_key(name), "{counters:?}");
         }
+        let version = NfsPlan::of(&ended.record().run.plan.driver)
+            .expect("NFS")
+            .version;
+        let has_sessions = version != NfsVersion::V40;
+        assert_eq!(
+            counters.contains_key("SEQUENCE"),
+            has_sessions,
+            "{counters:?}"
+        );
     }
     ended
 }
 
-/// A ganesha that serves versions 4.1 and 4.2.
+/// A ganesha that serves versions 4.0, 4.1 and 4.2.
 fn ganesha(fsal: Fsal) -> Option<(Arc<Sandbox>, Ganesha)> {
     let sandbox = available(Sandbox::new())?;
     let ganesha = available(Ganesha::start_in(&sandbox, fsal, NFS4))?;
@@ -76,7 +85,7 @@ fn ganesha(fsal: Fsal) -> Option<(Arc<Sandbox>, Ganesha)> {
 }
 
 #[test]
-fn alone_ganesha_vfs_is_measured_over_versions_41_and_42() {
+fn alone_ganesha_vfs_is_measured_over_versions_40_41_and_42() {
     let _turn = alone();
     let Some((sandbox, ganesha)) = ganesha(Fsal::Vfs) else {
         return;
@@ -94,6 +103,10 @@ fn alone_ganesha_vfs_is_measured_over_versions_41_and_42() {
             .set("BIOD_MAX_WRITES", 8)
             .set("BLOCK_SIZE", 8),
     );
+    let several = sweep(&sandbox, export, "4.1")
+        .set("CONNECTIONS", 2)
+        .set("NCONNECT", 4);
+    assert_eq!(assert_measured(&several).counter("connections"), 8);
     let stats = ended.point(1).stats.expect("figures");
     assert_eq!(stats.transfer_bytes, (8192, 8192));
     assert!(stats.counters["checked_bytes"] > 0);
@@ -234,7 +247,7 @@ fn alone_the_kernels_counters_agree_with_the_wire_and_with_the_record() {
 }
 
 #[test]
-fn alone_the_kernels_servers_are_measured_over_versions_41_and_42_and_keep_no_client() {
+fn alone_the_kernels_servers_are_measured_over_all_minor_versions_and_keep_no_client() {
     let _turn = alone();
     for kernel in Kernel::present() {
         let Some(mut server) = knfsd::server(kernel) else {
@@ -249,7 +262,16 @@ fn alone_the_kernels_servers_are_measured_over_versions_41_and_42_and_keep_no_cl
                 .set("VERIFY", "on")
                 .set("CONNECTIONS", 2),
         );
-        for (benchmark, version) in [("general-nfs41", "4.1"), ("general-nfs42", "4.2")] {
+        assert_measured(
+            &sweep(&sandbox, &export, "4.1")
+                .set("CONNECTIONS", 2)
+                .set("NCONNECT", 4),
+        );
+        for (benchmark, version) in [
+            ("general-nfs40", "4.0"),
+            ("general-nfs41", "4.1"),
+            ("general-nfs42", "4.2"),
+        ] {
             let sweep = sweep(&sandbox, &export, version).set("LOAD", 200);
             let ended = assert_measured(&sweep.set("BENCHMARK", benchmark).unset("NFS_VERSION"));
             for name in ["LOCK", "LOCKU", "ACCESS", "GETATTR"] {

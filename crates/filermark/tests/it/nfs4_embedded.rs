@@ -63,6 +63,46 @@ fn sweeps_over_both_versions_are_measured() {
     }
 }
 
+/// Several connections of a client: the record says how many, and the server has one client ID and session for
+/// each client. With CLIENT_IDS=shared that is one for each thread.
+#[test]
+fn clients_with_several_connections_are_measured() {
+    let _turn = beside_others();
+    for (rule, nconnect, shards, expected) in
+        [("connection", 4, 2, [2, 2, 8]), ("shared", 1, 1, [1, 1, 2])]
+    {
+        let server = serve(ServerOptions::default());
+        let ended = sweep(&server, "4.1")
+            .set("LOAD", "100 200")
+            .set("VERIFY", "on")
+            .set("CONNECTIONS", 2)
+            .set("SHARDS", shards)
+            .set("CLIENT_IDS", rule)
+            .set("NCONNECT", nconnect)
+            .into_rc()
+            .succeed();
+        assert_without_errors(&ended);
+        for point in &ended.record().points {
+            let counters = &point.measured().expect("measured").counters;
+            let present = ["client_ids", "sessions", "connections"].map(|name| counters[name]);
+            assert_eq!(present, expected, "{rule}");
+        }
+        for never in [
+            "reconnects",
+            "lost_sessions",
+            "bound_sessions",
+            "verify_errors",
+        ] {
+            assert_eq!(ended.counter(never), 0, "{never}");
+        }
+        assert_ended(&server);
+        let stats = server.stats();
+        let bound = stats.of4(Operation4::BindConnToSession);
+        assert_eq!(bound, expected[2] - expected[0], "{rule}");
+        assert_empty(&server);
+    }
+}
+
 /// What the server grants is in the record, and nothing of it stays.
 #[test]
 fn delegations_are_counted_and_returned() {
@@ -104,6 +144,40 @@ fn delegations_are_counted_and_returned() {
         "{}",
         refused.stderr
     );
+}
+
+/// The embedded server has no layouts.
+#[test]
+fn without_layouts_on_the_server_transfers_go_to_it() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let ended = sweep(&server, "4.2")
+        .set("LOAD", 100)
+        .set("VERIFY", "on")
+        .set("LAYOUTS", "use")
+        .into_rc()
+        .succeed();
+    assert_without_errors(&ended);
+    assert!(ended.counter("layouts_refused") > 0);
+    assert!(ended.counter("READ") > 0);
+    assert_eq!(ended.counter("data_server_reads"), 0);
+    assert_ended(&server);
+    assert_empty(&server);
+    for (name, value, text) in [
+        ("NFS_VERSION", "3", "NFSv3 has no layouts"),
+        ("NFS_VERSION", "4.0", "NFSv4.0 has no layouts"),
+        ("SECURITY", "krb5", "data servers are called with AUTH_SYS"),
+        ("TLS", "on", "data servers are called with AUTH_SYS"),
+    ] {
+        let refused = Sweep::bare()
+            .set("MNT_POINTS", "127.0.0.1:/export")
+            .set("NFS_VERSION", "4.1")
+            .set("LAYOUTS", "use")
+            .set(name, value)
+            .into_rc()
+            .run();
+        assert!(refused.stderr.contains(text), "{}", refused.stderr);
+    }
 }
 
 #[test]
@@ -162,7 +236,12 @@ fn the_checks_of_version_42_pass() {
 #[test]
 fn calls_are_executed_once_when_connections_are_cut_and_replies_lost() {
     let _turn = beside_others();
-    for drop in ["conn@60", "reply@1%"] {
+    for (drop, nconnect) in [
+        ("conn@60", 1),
+        ("conn@60", 4),
+        ("reply@1%", 1),
+        ("reply@1%", 4),
+    ] {
         let server = serve(ServerOptions {
             drop: drop.parse().expect("a fault"),
             ..ServerOptions::default()
@@ -170,6 +249,8 @@ fn calls_are_executed_once_when_connections_are_cut_and_replies_lost() {
         let ended = sweep(&server, "4.1")
             .set("LOAD", 400)
             .set("RUNTIME", 2)
+            .set("CONNECTIONS", 2)
+            .set("NCONNECT", nconnect)
             .set("RPC_TIMEOUT_MS", 150)
             // On a busy machine replies are late that are not lost.
             .set("RPC_RETRIES", 100)

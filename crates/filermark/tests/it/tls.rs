@@ -44,6 +44,22 @@ fn a_run_over_mutual_tls_is_recorded_as_one() {
         assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
         assert!(!stats.counters.contains_key("verify_errors"));
     }
+    // Over version 4.0 with its own mix: owners go on where the replies were lost, if it is in the clear or not.
+    let over_40 = Sweep::on(&server)
+        .suffix("tls40")
+        .unset("MOUNT_PORT")
+        .unset("NFS_VERSION")
+        .set("BENCHMARK", "general-nfs40")
+        .set("CONNECTIONS", 2)
+        .set("TLS", "mtls")
+        .set("TLS_CA", authority.file().display())
+        .set("TLS_CERT", client.certificate.display())
+        .set("TLS_KEY", client.key.display())
+        .succeed();
+    assert_eq!(over_40.point(1).stats.expect("figures").error_count(), 0);
+    for name in ["LOCK", "LOCKU", "OPEN", "CLOSE"] {
+        assert!(over_40.counter(name) > 0, "{name}");
+    }
     let stats = server.stats();
     assert!(
         stats.connections_tls > 0 && stats.tls_failures == 0,

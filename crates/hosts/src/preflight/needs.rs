@@ -124,6 +124,7 @@ fn open_files(plan: &RunPlan, client: usize, procs: u64, shards: u64) -> (u64, u
                     (u64::from(n).max(shards)).saturating_mul(servers.len() as u64)
                 }
             };
+            let connections = connections.saturating_mul(u64::from(facts.nconnect.max(1)));
             let need = OWN_FILES + shards.saturating_mul(FILES_PER_SHARD) + connections;
             (need, need)
         }

@@ -13,7 +13,9 @@ use crate::op::{Op, OpSet};
 use crate::protocol::{NfsVersion, ProtocolDecl};
 use crate::secret::Secret;
 use crate::smb::{self, SmbPlan};
-pub use nfs::{DelegationUse, NfsCounter, NfsPlan, NfsSecurity, TlsCertificate, TlsPlan};
+pub use nfs::{
+    ClientIds, DelegationUse, LayoutUse, NfsCounter, NfsPlan, NfsSecurity, TlsCertificate, TlsPlan,
+};
 pub use null::{NullCounter, NullPlan};
 pub use posix::{PosixCounter, PosixPlan};
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,7 @@ macro_rules! drivers {
         /// Which driver makes the load, and how.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "name")]
+        #[allow(clippy::large_enum_variant, reason = "a run has one plan")]
         pub enum DriverPlan {
             $($(#[$meta])* #[serde(rename = $name)] $driver($settings),)+
         }
@@ -127,6 +130,8 @@ drivers! {
         Nfs2 = nfs::NFS2,
         /// NFS version 3, over TCP or UDP.
         Nfs3 = nfs::NFS3,
+        /// NFS version 4.0, over TCP.
+        Nfs40 = nfs::NFS40,
         /// NFS version 4.1, over TCP.
         Nfs41 = nfs::NFS41,
         /// NFS version 4.2, over TCP.
@@ -172,9 +177,9 @@ impl DriverPlan {
         self.settings_mut().note_mix(mix);
     }
 
-    /// What to do where a mix has an operation that it cannot do.
-    pub fn advice_without(&self, op: Op) -> &'static str {
-        self.settings().advice_without(op)
+    /// What to do where a mix has operations, `missing`, that it cannot do. `all` are those of the mix.
+    pub fn advice_without(&self, missing: &[Op], all: &[Op]) -> String {
+        self.settings().advice_without(missing, all)
     }
 
     /// What it counts beside the operations.

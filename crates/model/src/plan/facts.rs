@@ -12,6 +12,14 @@ use crate::units::Nanos;
 /// Fields of a part of the plan in the words of the parameters that set them: (field, words).
 pub type Labels = &'static [(&'static str, &'static str)];
 
+/// What can always be done about operations that a driver does not have.
+pub(crate) const fn leave_out(missing: &[Op]) -> &'static str {
+    match missing {
+        [_] => "leave it out of the mix",
+        _ => "leave them out of the mix",
+    }
+}
+
 /// The settings of a driver, as a plan has them.
 pub trait DriverSettings {
     /// What the driver does with these settings.
@@ -26,9 +34,9 @@ pub trait DriverSettings {
     /// Takes note of the operations that a run has.
     fn note_mix(&mut self, _mix: &Mix) {}
 
-    /// What to do where a mix has an operation that it cannot do.
-    fn advice_without(&self, _op: Op) -> &'static str {
-        "leave it out of the mix"
+    /// What to do where a mix has operations, `missing`, that it cannot do. `all` are those of the mix.
+    fn advice_without(&self, missing: &[Op], _all: &[Op]) -> String {
+        leave_out(missing).to_owned()
     }
 
     /// What it counts beside the operations, in the order of the findings.
@@ -103,6 +111,8 @@ pub struct DriverFacts {
     pub reserved_ports: bool,
     /// How procs share connections, where it makes any.
     pub connections: Option<Connections>,
+    /// How many connections each of these is, where it is more than one.
+    pub nconnect: u32,
     /// BIOD_MAX_READS and BIOD_MAX_WRITES.
     pub biods: (u32, u32),
     /// When COMMIT is called, where the protocol has it.
@@ -120,6 +130,8 @@ pub struct DriverFacts {
     pub service_command: &'static str,
     /// The command that shows what a server exports, where any user can run one.
     pub export_command: Option<&'static str>,
+    /// The directory `/` of a server is the root of its name space: it often has only the exports.
+    pub has_name_space_root: bool,
     /// The parameter that names the user on the servers.
     pub user_parameter: &'static str,
 }

@@ -1,7 +1,7 @@
 //! TLS on a connection.
 
 use super::{Link, Read, ReadOutcome, outcome_of, system};
-use filermark_tls::{Channel, ClientTls, TlsError, plain_of};
+use filermark_tls::{Begun, Channel, ClientTls, TlsError, plain_of};
 use std::io::{self, ErrorKind};
 
 /// The state of TLS on a connection.
@@ -105,7 +105,15 @@ impl Link {
             // The read was interrupted.
             return Ok(());
         }
-        let received = tls.channel.receive(scratch, end, &mut tls.out);
+        self.partial.reserve_exact(self.wanted);
+        let mut begun = Begun {
+            message: &mut self.partial,
+            missing: self.wanted,
+        };
+        let received = tls
+            .channel
+            .receive(scratch, end, Some(&mut begun), &mut tls.out);
+        self.wanted = begun.missing;
         read.more |= tls.channel.is_ended();
         if !tls.out.is_empty() {
             let sent = self.send_messages();

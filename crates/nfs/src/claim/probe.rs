@@ -3,6 +3,7 @@
 
 use crate::client::{AnyFh, ClientError, FileClient, Nfs4Client, next_result};
 use crate::target::{JukeboxRetries, Service, Target, explain};
+#[cfg(doc)]
 use filermark_driver_kit::claim::PROBE_PREFIX;
 use filermark_engine::driver::DriverError;
 use filermark_model::Op;
@@ -33,12 +34,16 @@ struct ProbeFile<'a> {
     stateid: Stateid4,
 }
 
-/// Tries the operations of the plan in a directory.
+/// Tries the operations of the plan in a directory, on a file with a name of [`PROBE_PREFIX`].
 ///
 /// # Errors
 /// The server does not have one of them, with all that it does not have in the sentence; the file cannot be
 /// made; there is no answer.
-pub(super) fn probe(plan: &NfsPlan, target: &Target, dir: &AnyFh) -> Result<(), DriverError> {
+pub(crate) fn probe(
+    plan: &NfsPlan,
+    target: &Target,
+    (dir, name): (&AnyFh, &str),
+) -> Result<(), DriverError> {
     if plan.optional_ops.is_empty() {
         return Ok(());
     }
@@ -47,7 +52,7 @@ pub(super) fn probe(plan: &NfsPlan, target: &Target, dir: &AnyFh) -> Result<(), 
     };
     let step = "try the operations of the mix";
     let place = target.mount.to_string();
-    match missing(&mut nfs, plan, dir) {
+    match missing(&mut nfs, plan, (dir, name)) {
         Ok(missing) if missing.is_empty() => Ok(()),
         Ok(missing) => {
             let names: Vec<&str> = missing.iter().map(|op| op.name()).collect();
@@ -77,8 +82,7 @@ pub(super) fn probe(plan: &NfsPlan, target: &Target, dir: &AnyFh) -> Result<(), 
 }
 
 /// Those of the operations that the server does not have.
-fn missing(nfs: &mut Nfs4Client, plan: &NfsPlan, dir: &AnyFh) -> Done<Vec<Op>> {
-    let name = format!("{PROBE_PREFIX}0");
+fn missing(nfs: &mut Nfs4Client, plan: &NfsPlan, (dir, name): (&AnyFh, &str)) -> Done<Vec<Op>> {
     let mut file = ProbeFile::make(nfs, JukeboxRetries::of(plan), dir, name.as_bytes())?;
     let tried: Done<Vec<Op>> = file.fill().and_then(|()| {
         let mut missing = Vec::new();

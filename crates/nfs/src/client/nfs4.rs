@@ -302,6 +302,10 @@ impl Nfs4Client {
     pub fn end(&mut self) {
         if let Some(up) = self.up.take() {
             self.destroy(SessionEnd::new(&up.session, END_LIMIT));
+            if !self.request.minor.has_sessions() {
+                // The server still has the client ID of this name, and the numbers of its owners.
+                self.identity = ClientIdentity::new("control");
+            }
         }
     }
 

@@ -102,7 +102,7 @@ impl SecureStream {
         }
         let received = self
             .channel
-            .receive(&mut self.scratch, at + came, &mut self.out);
+            .receive(&mut self.scratch, at + came, None, &mut self.out);
         let flushed = self.flush(stream);
         let length = received.map_err(io::Error::other)?;
         flushed?;

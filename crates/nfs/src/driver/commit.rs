@@ -206,12 +206,10 @@ impl<V: Variant> Core<V> {
     /// was executed under that verifier or a newer one; any other call may have been executed
     /// before, and shows no change. Thus no restart is counted twice.
     pub(super) fn note_verf(&mut self, slot: u32, verf: Verf) {
-        let call = self.calls.get(slot);
-        let proc = self.ops.get(call.op).proc;
-        let file_system = self.procs[proc as usize].file_system;
-        let known = &mut self.verfs[file_system as usize];
+        let verf_number = self.calls.get(slot).verf_number;
+        let known = V::known_verf(self, slot);
         let is_first = known.number == 0;
-        if call.verf_number != known.number || (known.verf == verf && !is_first) {
+        if verf_number != known.number || (known.verf == verf && !is_first) {
             return;
         }
         known.verf = verf;

@@ -85,6 +85,8 @@ pub(crate) struct Contexts {
     sent: HashMap<(u32, u32), Sent>,
     /// Connections whose calls wait for a window or a context.
     waiting: Vec<u32>,
+    /// By connection: since when its calls wait for the window.
+    full_since: Vec<Option<Nanos>>,
     /// The last reply without its protection.
     plain: Vec<u8>,
     /// A timer of the shard looks for contexts that are established.
@@ -175,6 +177,7 @@ impl Contexts {
             Ok::<_, DriverError>(window)
         })?;
         Ok(Some(Self {
+            full_since: vec![None; of_conn.len()],
             places,
             of_conn,
             sent: HashMap::new(),
@@ -198,7 +201,18 @@ impl Contexts {
         if space != Space::Free && !self.waiting.contains(&conn) {
             self.waiting.push(conn);
         }
+        if space == Space::WindowIsFull
+            && let Some(since) = self.full_since.get_mut(conn as usize)
+        {
+            since.get_or_insert(now);
+        }
         space
+    }
+
+    /// Since when calls of a connection wait for the window. `None`: none waits, or all have gone.
+    #[inline]
+    pub(crate) fn full_since(&mut self, conn: u32) -> Option<&mut Option<Nanos>> {
+        self.full_since.get_mut(conn as usize)
     }
 
     /// Takes the connections that waited and that have space now.

@@ -58,6 +58,8 @@ pub(crate) struct FileSystem {
     pub(crate) wsize: u32,
     /// Largest answer to READDIR and READDIRPLUS, in bytes.
     pub(crate) readdir_bytes: u32,
+    /// The server has layouts of flexible files for it (`fs_layout_types`, RFC 8881 section 5.12.1).
+    pub(crate) has_layouts: bool,
 }
 
 /// A proc of the shard.
@@ -158,7 +160,7 @@ impl<V: Variant> Core<V> {
         self.call_on(op, conn, (procedure, span), own);
     }
 
-    /// The same on any connection; returns whether a slot was free.
+    /// The same for any connection, or another one of its client; returns whether a slot was free.
     pub(crate) fn call_on(
         &mut self,
         op: u32,
@@ -166,6 +168,7 @@ impl<V: Variant> Core<V> {
         (procedure, span): (Procedure, Span),
         own: V::Call,
     ) -> bool {
+        let conn = V::route(self, conn);
         let logical = self.ops.get_mut(op);
         let proc = &self.procs[logical.proc as usize];
         let begun = self.calls.begin(op, conn, self.state.now);
@@ -201,6 +204,13 @@ impl<V: Variant> Core<V> {
     pub(crate) fn handle(&self, proc: u32, object: ObjectId) -> FileHandle4<'_> {
         let known = self.procs[proc as usize].handles.get(object);
         known.unwrap_or(NO_HANDLE)
+    }
+
+    /// The latest known write verifier of the file system of a call.
+    pub(crate) fn file_system_verf(&mut self, slot: u32) -> &mut KnownVerf {
+        let proc = self.ops.get(self.calls.get(slot).op).proc;
+        let file_system = self.procs[proc as usize].file_system;
+        &mut self.verfs[file_system as usize]
     }
 
     pub(crate) fn start_timer(&mut self, at: Nanos, timer: Timer) {

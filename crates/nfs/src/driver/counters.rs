@@ -89,6 +89,10 @@ impl Counters {
             Tally::DelegationsRecalled,
             Tally::DelegationsReturned,
             Tally::DelegationsRevoked,
+            Tally::LayoutsRecalled,
+            Tally::LayoutsReturned,
+            Tally::LayoutsLost,
+            Tally::DataServerCommits,
         ] {
             self.tallies[kept as usize] = since[kept as usize];
         }

@@ -12,6 +12,7 @@ use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::*;
 use filermark_onc::nfs4::FileHandle4;
+use filermark_onc::template::CallTemplate;
 use filermark_onc::xdr::Encoder;
 
 /// Mode of created files.
@@ -141,41 +142,45 @@ impl<V: Variant> Core<V> {
     }
 }
 
-impl Core {
-    /// Appends the call in this slot to `out`.
-    pub(crate) fn encode(&self, slot: u32, out: &mut Vec<u8>) {
-        if self.settings.version == NfsVersion::V2 {
-            return self.encode_v2(slot, out);
-        }
-        let call = self.calls.get(slot);
-        let op = self.ops.get(call.op);
-        self.encode_v3(call, op, out);
-    }
-
-    pub(super) fn encode_read(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
+/// READ, WRITE and COMMIT of version 3, with the header and the handle that a server wants.
+impl<V: Variant> Core<V> {
+    pub(super) fn encode_read(
+        &self,
+        (template, file): (&CallTemplate, FileHandle4<'_>),
+        call: &Call<V::Call>,
+        out: &mut Vec<u8>,
+    ) -> usize {
         let args = ReadArgs {
-            file: narrow(self.written_file(call, op).0),
+            file: narrow(file),
             offset: call.offset,
             count: call.length,
         };
-        self.template.call(out, call.xid, &args)
+        template.call(out, call.xid, &args)
     }
 
-    pub(super) fn encode_commit(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
+    pub(super) fn encode_commit(
+        &self,
+        (template, file): (&CallTemplate, FileHandle4<'_>),
+        call: &Call<V::Call>,
+        out: &mut Vec<u8>,
+    ) -> usize {
         let args = CommitArgs {
-            file: narrow(self.written_file(call, op).0),
+            file: narrow(file),
             offset: call.offset,
             count: call.length,
         };
-        self.template.call(out, call.xid, &args)
+        template.call(out, call.xid, &args)
     }
 
-    /// WRITE. The data is generated directly into `out`.
-    pub(super) fn encode_write(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
-        let (file, number) = self.written_file(call, op);
-        let record = self
-            .template
-            .begin(out, call.xid, Procedure::Write.to_u32());
+    /// WRITE of the file with this number. The data is generated directly into `out`.
+    pub(super) fn encode_write(
+        &self,
+        (template, file): (&CallTemplate, FileHandle4<'_>),
+        number: u64,
+        call: &Call<V::Call>,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let record = template.begin(out, call.xid, Procedure::Write.to_u32());
         let mut e = Encoder::new(out);
         e.put(&narrow(file));
         e.u64(call.offset);
@@ -186,6 +191,18 @@ impl Core {
         self.append_contents(call, number, out);
         out.extend_from_slice(&[0; 3][..length.wrapping_neg() & 3]);
         record.finish(out)
+    }
+}
+
+impl Core {
+    /// Appends the call in this slot to `out`.
+    pub(crate) fn encode(&self, slot: u32, out: &mut Vec<u8>) {
+        if self.settings.version == NfsVersion::V2 {
+            return self.encode_v2(slot, out);
+        }
+        let call = self.calls.get(slot);
+        let op = self.ops.get(call.op);
+        self.encode_v3(call, op, out);
     }
 
     pub(super) fn encode_readdir(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {

@@ -8,7 +8,7 @@ use super::ended_calls::EndedCalls;
 use super::handles::Handles;
 use super::ops::Ops;
 use super::records::RecordSplitter;
-use super::sessions::{Client, Sessions};
+use super::sessions::{Client, DataServers, Sessions};
 use super::uncommitted::UncommittedWrites;
 use super::variant::{Stateless, Variant};
 use crate::client::AnyFh;
@@ -23,13 +23,13 @@ use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardDriver, ShardSetup};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
-use filermark_model::plan::{MinorVersion, MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{ClientIds, MinorVersion, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_model::rng::hash3;
 use filermark_net::BufferSizes;
 use filermark_onc::nfs3::PROGRAM;
 use filermark_onc::template::CallTemplate;
 use filermark_tls::ClientTls;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 
 /// Call slots that are created at the beginning. Servers cache replies by xid, so an xid must
@@ -77,6 +77,7 @@ impl MountState {
                 rsize: target.rsize,
                 wsize: target.wsize,
                 readdir_bytes: target.fsinfo.rtmax.clamp(4096, READDIR_BYTES),
+                has_layouts: (target.session.as_ref()).is_some_and(|s| s.has_flexible_files),
             },
         }
     }
@@ -159,27 +160,29 @@ impl NfsDriver {
         setup: ShardSetup,
         minor: MinorVersion,
     ) -> Result<Shard<Core<Sessions>>, DriverError> {
-        self.shard_with(setup, |setup, file_systems, conns| {
-            sessions(minor, &self.plan, setup, file_systems, conns)
+        self.shard_with(setup, |setup, file_systems, clients| {
+            sessions(minor, &self.plan, setup, file_systems, clients)
         })
     }
 
-    /// A shard whose state has what `own` returns for the file systems and the number of
-    /// connections.
+    /// A shard whose state has what `own` returns for the file systems and the client of each
+    /// connection.
     fn shard_with<V: Variant>(
         &self,
         setup: ShardSetup,
-        own: impl FnOnce(&ShardSetup, &[FileSystem], usize) -> V,
+        own: impl FnOnce(&ShardSetup, &[FileSystem], &[u32]) -> V,
     ) -> Result<Shard<Core<V>>, DriverError> {
         let mut conns = ConnectionAssigner::new(
             self.plan.connections,
             self.plan.transport,
             setup.shard,
             setup.shard_count,
-        );
+        )
+        .with_width(self.plan.nconnect);
         let mut file_systems = Vec::new();
         let mut numbers: HashMap<&MountPoint, (u32, Peer)> = HashMap::new();
         let mut procs = Vec::with_capacity(setup.procs.len());
+        let mut targets = BTreeMap::new();
         for proc in &setup.procs {
             let (file_system, peer) = match numbers.get(&proc.mount) {
                 Some(known) => known.clone(),
@@ -192,9 +195,11 @@ impl NfsDriver {
                 }
             };
             let target = self.target(&peer, &proc.mount);
+            let conn = conns.next(target.clone(), peer, V::Conn::default);
+            targets.insert(conn, target);
             procs.push(Proc {
                 file_system,
-                conn: conns.next(target, peer, V::Conn::default),
+                conn,
                 handles: Handles::default(),
                 settling: false,
             });
@@ -205,7 +210,8 @@ impl NfsDriver {
         let peers = contexts::peers(conns.iter().map(Conn::peer), mounts);
         let per_conn = procs.len().div_ceil(conns.len().max(1));
         let settings = socket_settings(&self.plan, &file_systems, per_conn);
-        let own = own(&setup, &file_systems, conns.len());
+        let clients = clients_of(&self.plan, conns.len(), &targets);
+        let own = own(&setup, &file_systems, &clients);
         let mut core = core(&self.plan, &setup, own, (file_systems, procs), conns.len());
         core.owners = OwnerTexts::of(&setup, &self.nonces);
         core.contexts = Contexts::establish(&self.plan, &peers)?.map(Box::new);
@@ -219,27 +225,58 @@ impl NfsDriver {
     }
 }
 
-/// The clients of version 4: one for each connection.
+/// The client of each connection, from the targets of those that procs have. Connections without a proc have the
+/// target of the one before.
+pub(super) fn clients_of<T: PartialEq>(
+    plan: &NfsPlan,
+    conns: usize,
+    targets: &BTreeMap<u32, T>,
+) -> Vec<u32> {
+    let conns = 0..conns as u32;
+    if plan.client_ids == ClientIds::Connection {
+        return conns.map(|conn| conn / plan.nconnect.max(1)).collect();
+    }
+    let mut known: Vec<&T> = Vec::new();
+    let mut clients = Vec::with_capacity(conns.len());
+    for conn in conns {
+        let before = clients.last().copied().unwrap_or_default();
+        let client = targets.get(&conn).map_or(before, |target| {
+            let client = known.iter().position(|known| *known == target);
+            client.unwrap_or_else(|| {
+                known.push(target);
+                known.len() - 1
+            }) as u32
+        });
+        clients.push(client);
+    }
+    clients
+}
+
+/// The clients of version 4, and their connections.
 fn sessions(
     minor: MinorVersion,
     plan: &NfsPlan,
     setup: &ShardSetup,
     file_systems: &[FileSystem],
-    conns: usize,
+    client_of: &[u32],
 ) -> Sessions {
     let sizes = |f: &FileSystem| f.rsize.max(f.wsize).max(f.readdir_bytes);
     let transfer_bytes = file_systems.iter().map(sizes).fold(READDIR_BYTES, u32::max);
-    let client = |conn| {
-        let purpose = format!("load, shard {} connection {conn}", setup.shard);
+    let client = |number| {
+        let purpose = format!("load, shard {} client {number}", setup.shard);
         Client::new(ClientIdentity::new(&purpose))
     };
+    let clients = 0..client_of.iter().max().map_or(0, |last| last + 1);
     let busy_ms = u64::from(plan.rpc_timeout_ms) * (u64::from(plan.rpc_retries) + 1);
     Sessions::new(
-        (0..conns).map(client).collect(),
+        (clients.map(client).collect(), client_of),
         setup.procs.iter().map(|proc| proc.number).collect(),
-        SessionRequest::new(minor, transfer_bytes, SLOTS_ASKED).with_callbacks(),
+        SessionRequest::new(minor, transfer_bytes, SLOTS_ASKED)
+            .with_callbacks()
+            .with_layouts(!plan.layouts.is_refuse()),
         Nanos::from_millis(busy_ms),
         plan.delegations,
+        (plan.layouts, DataServers::new(&plan.machine_name)),
     )
 }
 

@@ -26,8 +26,7 @@ impl<V: Variant> Core<V> {
         };
         let space = contexts.space(conn, self.state.now);
         match space {
-            Space::Free => {}
-            Space::WindowIsFull => self.counters.add(Tally::WindowWaits),
+            Space::Free | Space::WindowIsFull => {}
             Space::NoContext => self.watch_contexts(),
         }
         space == Space::Free
@@ -44,6 +43,27 @@ impl<V: Variant> Core<V> {
             self.watch_contexts();
         }
         is_protected
+    }
+
+    /// The next call of a connection is protected: counts its wait for the window.
+    #[inline]
+    pub(super) fn count_window_wait(&mut self, conn: u32) {
+        let since = self.contexts.as_mut().and_then(|c| c.full_since(conn));
+        let next = self.calls.next_to_encode(conn);
+        if let (Some(Some(since)), Some(slot)) = (since, next) {
+            let begun = self.calls.get(slot).first.max(*since);
+            let waited_us = self.state.now.since(begun).0 / 1_000;
+            self.counters.add(Tally::WindowWaits);
+            self.counters.add_many(Tally::WindowWaitTime, waited_us);
+        }
+    }
+
+    /// No call of a connection waits any more.
+    #[inline]
+    pub(super) fn end_window_wait(&mut self, conn: u32) {
+        if let Some(since) = self.contexts.as_mut().and_then(|c| c.full_since(conn)) {
+            *since = None;
+        }
     }
 
     /// Protects the calls among the messages from `start` to the end of `out`. Answers to calls of the

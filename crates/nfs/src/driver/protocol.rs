@@ -9,13 +9,14 @@ use super::reply::CallOutcome;
 use super::variant::Variant;
 use crate::starttls;
 use filermark_driver_kit::sockets::{
-    Calls, Event, Incident, LoopState, OnLoss, Received, WireProtocol,
+    Calls, Event, Incident, LoopState, OnLoss, Peer, Received, WireProtocol,
 };
 use filermark_engine::driver::{Action, ObjectId, Request, Status, Submit};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
 use filermark_tls::TlsError;
 use std::collections::BTreeMap;
+use std::io;
 
 impl<V: Variant> WireProtocol for Core<V> {
     type Call = Call<V::Call>;
@@ -62,6 +63,10 @@ impl<V: Variant> WireProtocol for Core<V> {
         V::closed(self, conn, state);
     }
 
+    fn given_up(&mut self, conn: u32, _state: &mut V::Conn) -> Option<io::Error> {
+        V::given_up(self, conn)
+    }
+
     fn own_bytes(&mut self, state: &mut V::Conn, out: &mut Vec<u8>) {
         V::own_bytes(self, state, out);
     }
@@ -71,11 +76,19 @@ impl<V: Variant> WireProtocol for Core<V> {
         if self.contexts.is_none() {
             return V::encode_next(self, conn, out);
         }
-        if self.calls.next_to_encode(conn).is_none() || !self.has_space(conn) {
+        if self.calls.next_to_encode(conn).is_none() {
+            self.end_window_wait(conn);
+            return false;
+        }
+        if !self.has_space(conn) {
             return false;
         }
         let start = out.len();
-        V::encode_next(self, conn, out) && self.protect(conn, out, start)
+        let is_encoded = V::encode_next(self, conn, out) && self.protect(conn, out, start);
+        if is_encoded {
+            self.count_window_wait(conn);
+        }
+        is_encoded
     }
 
     #[inline]
@@ -101,7 +114,18 @@ impl<V: Variant> WireProtocol for Core<V> {
         V::after_read(self, conn, state)
     }
 
+    fn new_connection(&mut self) -> Option<(Peer, V::Conn)> {
+        V::new_connection(self)
+    }
+
+    fn gone_after(&self, state: &V::Conn, usual: Nanos) -> Nanos {
+        V::gone_after(state, usual)
+    }
+
     fn fail_call(&mut self, slot: u32, status: Status) {
+        if V::send_elsewhere(self, slot) {
+            return;
+        }
         let now = self.state.now;
         self.end_call(slot, CallOutcome::Ends(status), now);
     }
@@ -179,7 +203,9 @@ impl<V: Variant> WireProtocol for Core<V> {
     }
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
+        V::count_present(self);
         self.counters.take(into);
+        V::take_counters(self, into);
     }
 
     fn transfer_bytes(&self) -> (u32, u32) {

@@ -120,9 +120,16 @@ impl Core {
                 let object = narrow(self.root(op));
                 t.call(out, xid, &PathconfArgs { object })
             }
-            Procedure::Read => self.encode_read(call, op, out),
-            Procedure::Write => self.encode_write(call, op, out),
-            Procedure::Commit => self.encode_commit(call, op, out),
+            Procedure::Read => {
+                self.encode_read((&self.template, self.written_file(call, op).0), call, out)
+            }
+            Procedure::Write => {
+                let (file, number) = self.written_file(call, op);
+                self.encode_write((&self.template, file), number, call, out)
+            }
+            Procedure::Commit => {
+                self.encode_commit((&self.template, self.written_file(call, op).0), call, out)
+            }
             Procedure::Readdir => self.encode_readdir(call, op, out),
             Procedure::Readdirplus => self.encode_readdirplus(call, op, out),
             Procedure::Create => {

@@ -1,21 +1,27 @@
-//! Versions 4.0 (RFC 7530), 4.1 (RFC 8881) and 4.2 (RFC 7862) on the loop of the driver kit. Every connection is
-//! one client with a client ID and, but for version 4.0, a session of its own.
+//! Versions 4.0 (RFC 7530), 4.1 (RFC 8881) and 4.2 (RFC 7862) on the loop of the driver kit. A client has a client ID
+//! and, but for version 4.0, a session, which one connection or several are bound to.
 //!
 //! | module | what it has |
 //! |---|---|
 //! | `state` | the state of a shard and of a call |
-//! | `client` | the client of a connection |
+//! | `client` | a client and its session |
+//! | `conns` | a connection of a client |
+//! | `trunking` | what the connections of a client have in common |
 //! | `setup` | its set-up, what it has lost, the renewal of its lease |
 //! | `compounds` | which operations each call has |
 //! | `encode` | which call is sent next, its slot, its bytes |
 //! | `reply` | what a reply says of session and state |
 //! | `results` | the results of the operations, as those of version 3 |
 //! | `work`, `work_encode` | the operations that version 3 does not have |
+//! | `scratch`, `copied` | what they have done with scratch files and attributes; copies are read back |
 //! | `opens` | the table of open files of a proc |
 //! | `opening` | when files are opened and closed, and what waits for that |
 //! | `delegations` | delegations: granted, used, recalled, returned, revoked |
+//! | `layouts`, `devices` | layouts of pNFS: which files have them, what is used of them |
+//! | `layout_calls`, `layout_returns` | layouts: asked for; recalled and returned |
+//! | `data_servers`, `transfers` | data servers, and the transfers with them |
 //! | `callbacks` | answers to calls of the server |
-//! | `version40` | what only version 4.0 has: numbered owners of opens (`owners`), names (`names`) |
+//! | `version40` | what only version 4.0 has: numbered owners of opens and locks (`owners`, `turns`), names (`names`) |
 //! | `ending` | CLOSE, DESTROY_SESSION and DESTROY_CLIENTID at the end |
 //!
 //! A READ or WRITE that finds its file not open makes an OPEN as a call of its operation, and
@@ -26,47 +32,63 @@
 mod callbacks;
 mod client;
 mod compounds;
+mod conns;
+mod copied;
+mod data_servers;
 mod delegations;
+mod devices;
 mod encode;
 mod ending;
+mod layout_calls;
+mod layout_returns;
+mod layouts;
 mod names;
 mod opening;
 mod opens;
 mod owners;
 mod reply;
 mod results;
+mod scratch;
 mod setup;
 mod state;
+mod transfers;
+mod trunking;
+mod turns;
 mod version40;
 mod work;
 mod work_calls;
 mod work_encode;
 
 pub(crate) use client::Client;
+pub(crate) use data_servers::DataServers;
 pub(crate) use state::Sessions;
 
 use super::calls::Call;
-use super::core::Core;
+use super::core::{Core, KnownVerf};
 use super::counters::Tally;
 use super::ops::LogicalOp;
 use super::reply::CallOutcome;
 use super::status::NOT_IN_VERSION;
 use super::variant::{ConnTimer, Variant};
 use crate::version4::{DELAY_FIRST, DELAY_LONGEST};
-use client::Stage;
-use filermark_driver_kit::sockets::{Event, Received};
+use conns::Stage;
+use filermark_driver_kit::sockets::{Event, Peer, Received};
 use filermark_engine::driver::{Action, ObjectId};
 use filermark_model::plan::{MinorVersion, NfsPlan};
 use filermark_model::{Nanos, NfsOp};
 use filermark_onc::nfs4::VERSION;
 use filermark_onc::rpc::peek_xid;
 use state::SessionCall;
+use std::collections::BTreeMap;
+use std::io;
 
 /// The event of a connection's last read, and its number.
 #[derive(Debug, Default)]
 pub(crate) struct SessionConn {
     number: u32,
     event: Event,
+    /// It is to a data server: NFSv3, without a client.
+    is_to_data_server: bool,
 }
 
 impl Variant for Sessions {
@@ -80,10 +102,9 @@ impl Variant for Sessions {
     }
 
     /// All operations of version 3 can be translated.
-    fn refusal(core: &Core<Self>, op: NfsOp, action: Action) -> Option<u32> {
+    fn refusal(core: &Core<Self>, op: NfsOp, _action: Action) -> Option<u32> {
         let is_refused = match core.own.request.minor {
-            MinorVersion::V0 => matches!(action, Action::V4(_)),
-            MinorVersion::V1 => op.op().needs_nfs42(),
+            MinorVersion::V0 | MinorVersion::V1 => op.op().needs_nfs42(),
             MinorVersion::V2 => false,
         };
         is_refused.then_some(NOT_IN_VERSION)
@@ -102,30 +123,60 @@ impl Variant for Sessions {
 
     fn connected(core: &mut Core<Self>, conn: u32, state: &mut SessionConn) -> Event {
         state.number = conn;
-        core.connect_client(conn)
+        match state.is_to_data_server {
+            true => Event::Up,
+            false => core.connect_client(conn),
+        }
     }
 
     fn closed(core: &mut Core<Self>, conn: u32, state: &mut SessionConn) {
         state.event = Event::Nothing;
-        core.own.client(conn).disconnected();
+        if !state.is_to_data_server {
+            core.conn_closed(conn);
+        }
+    }
+
+    fn given_up(core: &mut Core<Self>, conn: u32) -> Option<io::Error> {
+        core.why_given_up(conn)
+    }
+
+    #[inline]
+    fn route(core: &mut Core<Self>, conn: u32) -> u32 {
+        core.route_call(conn)
+    }
+
+    fn count_present(core: &mut Core<Self>) {
+        let [clients, sessions, conns] = core.own.present();
+        core.counters.add_many(Tally::ClientIds, clients);
+        core.counters.add_many(Tally::Sessions, sessions);
+        core.counters.add_many(Tally::Connections, conns);
     }
 
     fn own_bytes(core: &mut Core<Self>, state: &mut SessionConn, out: &mut Vec<u8>) {
         let conn = state.number;
-        if core.own.client(conn).unsent.is_empty() || !core.has_space(conn) {
+        if state.is_to_data_server {
+            return;
+        }
+        if core.own.conn(conn).unsent.is_empty() || !core.has_space(conn) {
             return;
         }
         let start = out.len();
-        out.append(&mut core.own.client(conn).unsent);
-        core.own.client(conn).unsent = core.protect_own(conn, out, start);
+        out.append(&mut core.own.conn(conn).unsent);
+        core.own.conn(conn).unsent = core.protect_own(conn, out, start);
     }
 
     #[inline]
     fn encode_next(core: &mut Core<Self>, conn: u32, out: &mut Vec<u8>) -> bool {
-        core.encode_session_call(conn, out)
+        match core.data_server_of(conn) {
+            None => core.encode_session_call(conn, out),
+            Some(server) => core.encode_for_data_server(conn, server, out),
+        }
     }
 
     fn count_call(core: &mut Core<Self>, slot: u32) {
+        if core.calls.get(slot).own.at_data_server {
+            return core.count_transfer(slot);
+        }
         core.state_call_sent(slot);
         let call = core.calls.get(slot);
         match compounds::of(call, core.own.request.minor) {
@@ -141,9 +192,12 @@ impl Variant for Sessions {
         bytes: &[u8],
         at: Nanos,
     ) -> Received {
-        let (progress, event) = core.receive_records(conn, bytes, |core, record| {
-            core.session_message(conn, record, at)
-        })?;
+        let is_to_data_server = state.is_to_data_server;
+        let (progress, event) =
+            core.receive_records(conn, bytes, |core, record| match is_to_data_server {
+                false => core.session_message(conn, record, at),
+                true => core.data_server_reply(conn, record, at),
+            })?;
         state.event = event;
         Ok(progress)
     }
@@ -154,18 +208,42 @@ impl Variant for Sessions {
 
     fn fire(core: &mut Core<Self>, conn: u32, timer: ConnTimer) {
         match timer {
-            ConnTimer::SetUp if core.own.client(conn).stage == Stage::Waiting => {
-                core.set_up_again(conn);
-            }
-            // The connection has ended meanwhile.
-            ConnTimer::SetUp => {}
+            ConnTimer::SetUp => core.set_up_after_wait(conn),
             ConnTimer::Renewal => core.renew_lease(conn),
         }
     }
 
     #[inline]
     fn is_repeated(call: &Call<SessionCall>) -> bool {
-        call.own.is_repeated
+        call.own.is_repeated || (call.own.at_data_server && call.retransmitted)
+    }
+
+    fn new_connection(core: &mut Core<Self>) -> Option<(Peer, SessionConn)> {
+        let address = core.own.data_servers.next_new()?;
+        let state = SessionConn {
+            is_to_data_server: true,
+            ..SessionConn::default()
+        };
+        Some((address.into(), state))
+    }
+
+    fn gone_after(state: &SessionConn, usual: Nanos) -> Nanos {
+        match state.is_to_data_server {
+            true => transfers::GONE_AFTER.min(usual),
+            false => usual,
+        }
+    }
+
+    fn send_elsewhere(core: &mut Core<Self>, slot: u32) -> bool {
+        core.leave_data_server(slot)
+    }
+
+    fn known_verf(core: &mut Core<Self>, slot: u32) -> &mut KnownVerf {
+        core.verf_of(slot)
+    }
+
+    fn take_counters(core: &mut Core<Self>, into: &mut BTreeMap<String, u64>) {
+        core.own.data_servers.take_counts(into);
     }
 
     fn delay(core: &Core<Self>, waits: u16) -> Option<Nanos> {
@@ -178,6 +256,7 @@ impl Variant for Sessions {
 
     fn parked(core: &mut Core<Self>, slot: u32) {
         core.stop_using(slot);
+        core.end_turn(slot);
         core.delayed(slot);
     }
 
@@ -189,6 +268,7 @@ impl Variant for Sessions {
         core.stop_using(slot);
         core.drop_slot(slot);
         core.give_back_owner(slot, outcome);
+        core.end_turn(slot);
         core.state_call_ended(slot, outcome);
     }
 
@@ -198,6 +278,10 @@ impl Variant for Sessions {
     }
 
     fn settle(core: &mut Core<Self>) -> bool {
+        if core.own.uses_layouts() && !core.uncommitted.is_empty() {
+            // A layout is returned after the COMMITs that need it (RFC 8881 section 18.44.3).
+            return true;
+        }
         core.close_idle()
     }
 
@@ -240,12 +324,17 @@ impl Core<Sessions> {
             self.counters.add(Tally::Callbacks);
             return self.answer_callback(conn, record);
         }
-        let client = self.own.client(conn);
-        let is_own = peek_xid(record) == Some(client.xid);
-        match client.stage {
+        let of = self.own.conn(conn);
+        let is_own = peek_xid(record) == Some(of.xid);
+        match of.stage {
             Stage::SettingUp | Stage::Binding if is_own => self.set_up_reply(conn, record),
             Stage::Up => self.session_reply(conn, record, at),
-            Stage::Down | Stage::Waiting | Stage::SettingUp | Stage::Binding => {
+            Stage::Down
+            | Stage::Queued
+            | Stage::Waiting
+            | Stage::SettingUp
+            | Stage::Binding
+            | Stage::GivenUp => {
                 self.count_unexpected_reply(peek_xid(record));
                 Event::Nothing
             }

@@ -13,7 +13,7 @@ use super::ops::PendingMismatch;
 use super::ranges::RangeList;
 use super::reply::CallOutcome;
 use super::variant::Variant;
-use filermark_engine::driver::{Action, Status};
+use filermark_engine::driver::{Action, Status, V4Action};
 use filermark_onc::nfs3::Verf;
 
 /// Why a read may return older data, or an early end of file.
@@ -74,6 +74,13 @@ impl<V: Variant> Core<V> {
         }
     }
 
+    /// Judges what was compared and is no READ of an operation: an error, or excused if the server may have lost
+    /// writes in this range of the file.
+    pub(super) fn judge_excusable(&mut self, op: u32, span: Span, status: Status) -> CallOutcome {
+        let is_lost = !matches!(self.explain_stale_read(op, span), StaleReadReason::None);
+        self.judge_read(is_lost, status)
+    }
+
     pub(super) fn judge_read(&mut self, is_lost: bool, status: Status) -> CallOutcome {
         let tally = match status {
             _ if is_lost => Tally::ExcusedReads,
@@ -89,7 +96,13 @@ impl<V: Variant> Core<V> {
 
     fn explain_stale_read(&mut self, op: u32, span: Span) -> StaleReadReason {
         let logical = self.ops.get(op);
-        let Action::Read { object, file, .. } = logical.action else {
+        let (Action::Read { object, file, .. }
+        | Action::V4(
+            V4Action::Seek { object, file, .. }
+            | V4Action::Copy { object, file, .. }
+            | V4Action::Clone { object, file, .. },
+        )) = logical.action
+        else {
             return StaleReadReason::None;
         };
         let (proc, sent, span) = (logical.proc, logical.outcome.sent, byte_span(span));

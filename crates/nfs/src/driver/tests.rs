@@ -2,7 +2,7 @@
 
 mod actions;
 pub(in crate::driver) mod embedded;
-mod fake;
+pub(in crate::driver) mod fake;
 mod gathering;
 mod hostile;
 mod lost;
@@ -87,6 +87,7 @@ pub(super) fn file_system() -> FileSystem {
         rsize: SIZE,
         wsize: SIZE,
         readdir_bytes: 8192,
+        has_layouts: true,
     }
 }
 

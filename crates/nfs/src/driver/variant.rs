@@ -3,14 +3,16 @@
 //! `Core<V>`.
 
 use super::calls::Call;
-use super::core::Core;
+use super::core::{Core, KnownVerf};
 use super::ops::LogicalOp;
 use super::reply::CallOutcome;
-use filermark_driver_kit::sockets::{Event, Received};
+use filermark_driver_kit::sockets::{Event, Peer, Received};
 use filermark_engine::driver::{Action, ObjectId};
 use filermark_model::plan::NfsPlan;
 use filermark_model::{Nanos, NfsOp};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::io;
 
 /// Versions of NFS that the driver handles alike.
 pub(crate) trait Variant: Debug + Sized + 'static {
@@ -38,6 +40,17 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     fn connected(core: &mut Core<Self>, conn: u32, state: &mut Self::Conn) -> Event;
     /// The connection has ended.
     fn closed(core: &mut Core<Self>, conn: u32, state: &mut Self::Conn);
+    /// See [`WireProtocol::given_up`](filermark_driver_kit::sockets::WireProtocol::given_up).
+    fn given_up(_core: &mut Core<Self>, _conn: u32) -> Option<io::Error> {
+        None
+    }
+    /// The connection for the next call of a proc that has this one.
+    #[inline]
+    fn route(_core: &mut Core<Self>, conn: u32) -> u32 {
+        conn
+    }
+    /// Counts what there is at present.
+    fn count_present(_core: &mut Core<Self>) {}
     /// Appends messages that are no calls of operations.
     fn own_bytes(core: &mut Core<Self>, state: &mut Self::Conn, out: &mut Vec<u8>);
     /// Appends the next call of the connection that may be sent now.
@@ -54,6 +67,24 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     ) -> Received;
     /// The event of what was received.
     fn after_read(core: &mut Core<Self>, conn: u32, state: &mut Self::Conn) -> Event;
+    /// See [`WireProtocol::new_connection`](filermark_driver_kit::sockets::WireProtocol::new_connection).
+    fn new_connection(_core: &mut Core<Self>) -> Option<(Peer, Self::Conn)> {
+        None
+    }
+    /// See [`WireProtocol::gone_after`](filermark_driver_kit::sockets::WireProtocol::gone_after).
+    fn gone_after(_state: &Self::Conn, usual: Nanos) -> Nanos {
+        usual
+    }
+    /// A call gets no reply on its connection: whether it is sent on another one.
+    fn send_elsewhere(_core: &mut Core<Self>, _slot: u32) -> bool {
+        false
+    }
+    /// The latest known write verifier of the server to which a call goes.
+    fn known_verf(core: &mut Core<Self>, slot: u32) -> &mut KnownVerf {
+        core.file_system_verf(slot)
+    }
+    /// Adds counters that have no declaration.
+    fn take_counters(_core: &mut Core<Self>, _into: &mut BTreeMap<String, u64>) {}
     /// A timer of this connection has expired.
     fn fire(_core: &mut Core<Self>, _conn: u32, _timer: ConnTimer) {}
 
@@ -83,7 +114,7 @@ pub(crate) trait Variant: Debug + Sized + 'static {
     fn end(_core: &mut Core<Self>) -> bool {
         false
     }
-    /// How many clients the server may keep after that.
+    /// How many clients the server has, or may keep after that.
     fn clients_left(_core: &Core<Self>) -> u64 {
         0
     }

@@ -192,9 +192,21 @@ pub(crate) fn refused(
         reason: format!("the server answered {status_text}"),
         advice: match Nfsstat4::from_u32(status.to_u32()) {
             Nfsstat4::Wrongsec => security_advice(plan),
+            Nfsstat4::Rofs | Nfsstat4::Access | Nfsstat4::Perm
+                if plan.version.has_state() && is_below_root(&place.to_string()) =>
+            {
+                "this is the root of the server's name space, which often has only the exports: name \
+                 one of them, as host:/export"
+                    .to_owned()
+            }
             _ => advice.map_or_else(|| status_advice(status, plan), str::to_owned),
         },
     }
+}
+
+/// Whether a place is the directory `/` of a server, or something in it.
+fn is_below_root(place: &str) -> bool {
+    place.ends_with(":/") || place.contains("://")
 }
 
 /// Advice for a status that version 3 does not have.

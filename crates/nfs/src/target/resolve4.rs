@@ -71,7 +71,11 @@ pub(super) fn resolve_at(
         auth_flavors: vec![flavor(plan)],
         rsize: negotiate(info.rtpref, info.rtmax, info.rtmult, block),
         wsize: negotiate(info.wtpref, info.wtmax, info.wtmult, block),
-        session: Some(SessionFacts::of(&up, facts.supported)),
+        session: Some(SessionFacts::of(
+            &up,
+            facts.supported,
+            facts.has_flexible_files,
+        )),
         fsstat: Some(facts.fsstat),
         pathconf: facts.pathconf,
         tls: nfs.rpc().tls_description(),

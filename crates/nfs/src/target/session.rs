@@ -15,6 +15,8 @@ pub struct SessionFacts {
     pub fore: Option<ChannelLimits>,
     /// The attributes that it supports in the export's file system.
     pub supported: Bitmap4,
+    /// It has layouts of flexible files (RFC 8435) for the export's file system.
+    pub has_flexible_files: bool,
 }
 
 /// Attributes that change what can be measured, with their names.
@@ -27,12 +29,13 @@ const NAMED: [(Attribute, &str); 5] = [
 ];
 
 impl SessionFacts {
-    pub(super) fn of(up: &Established, supported: Bitmap4) -> Self {
+    pub(super) fn of(up: &Established, supported: Bitmap4, has_flexible_files: bool) -> Self {
         Self {
             server: up.server.clone(),
             lease: up.lease,
             fore: (up.session.minor().has_sessions()).then(|| *up.session.fore()),
             supported,
+            has_flexible_files,
         }
     }
 
@@ -56,6 +59,9 @@ impl SessionFacts {
             .filter(|(bit, _)| server.flags & bit != 0)
             .map(|(_, role)| *role)
             .collect();
+        if self.has_flexible_files {
+            facts.push(("layouts", "flexible files".to_owned()));
+        }
         if !roles.is_empty() {
             facts.push(("roles", roles.join(", ")));
         }

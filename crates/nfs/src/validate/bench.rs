@@ -24,6 +24,8 @@ pub(super) trait Version: Sized + 'static {
     type Procedure: Copy + 'static;
     /// Its statuses.
     type Status: Copy + PartialEq + Display + Refused<Status = Self::Status> + 'static;
+    /// What its checks are run with beside each other: minor versions.
+    type Dialect: Copy + PartialOrd + 'static;
     /// Its name: "NFSv3".
     const NAME: &'static str;
     /// The status of success.
@@ -45,6 +47,14 @@ pub(super) trait Version: Sized + 'static {
     fn name_of(procedure: Self::Procedure) -> &'static str;
     /// Where a procedure is specified.
     fn section_of(procedure: Self::Procedure) -> String;
+    /// Where it is required: in `rule` if there is one, else where the procedure is specified.
+    fn required_by(
+        procedure: Self::Procedure,
+        rule: Option<&'static str>,
+        _dialect: Self::Dialect,
+    ) -> String {
+        rule.map_or_else(|| Self::section_of(procedure), str::to_owned)
+    }
 }
 
 /// A failure of a procedure, instead of results.
@@ -289,21 +299,18 @@ impl<V: Version> Suite for Of<V> {
     type Bench<'a> = Bench<'a, V>;
     type About = V::Procedure;
     type Rule = &'static str;
-    type Dialect = ();
+    type Dialect = V::Dialect;
 
     fn name_of(procedure: V::Procedure) -> &'static str {
         V::name_of(procedure)
     }
 
-    fn dialect_name((): ()) -> Option<&'static str> {
+    fn dialect_name(_dialect: V::Dialect) -> Option<&'static str> {
         None
     }
 
-    fn section_of(check: &Check<Self>, (): ()) -> String {
-        match check.rule {
-            Some(rule) => rule.to_owned(),
-            None => V::section_of(check.about),
-        }
+    fn section_of(check: &Check<Self>, dialect: V::Dialect) -> String {
+        V::required_by(check.about, check.rule, dialect)
     }
 }
 

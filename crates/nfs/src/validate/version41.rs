@@ -1,4 +1,4 @@
-//! The checks of NFSv4.1 and NFSv4.2, by what they are about. Each is a function of a bench and does not depend
+//! The checks of NFSv4.0, NFSv4.1 and NFSv4.2, by what they are about. Each is a function of a bench and does not depend
 //! on another one. Every check has a client of its own, whose state ends with the check.
 
 mod attributes;
@@ -8,8 +8,10 @@ mod exchange;
 mod io;
 mod lock;
 mod locking;
+mod minor0;
 mod minor2;
 mod names;
+mod numbers;
 mod objects;
 mod open;
 mod ops;
@@ -24,11 +26,12 @@ mod share;
 #[cfg(test)]
 mod tests;
 
+use filermark_model::plan::MinorVersion;
 use ops::Check;
 pub(super) use ops::V41;
 
-/// Every check, in the order in which they run.
-pub(super) const TABLES: &[&[Check]] = &[
+/// The checks of version 4.1, in the order in which they run.
+const TABLES: &[&[Check]] = &[
     compound::CHECKS,
     exchange::CHECKS,
     session::CHECKS,
@@ -46,7 +49,28 @@ pub(super) const TABLES: &[&[Check]] = &[
     recovery::CHECKS,
 ];
 
-/// Those of version 4.2: the same with minor version 2, and those of what only it has.
-pub(super) fn tables42() -> Vec<&'static [Check]> {
-    [TABLES, minor2::TABLES].concat()
+/// Those of version 4.0: without sessions. Of these tables it has the checks that do not begin with version 4.1.
+const TABLES40: &[&[Check]] = &[
+    compound::CHECKS,
+    minor0::CLIENTS,
+    minor0::OWNERS,
+    attributes::CHECKS,
+    names::CHECKS,
+    objects::CHECKS,
+    rename::CHECKS,
+    open::CHECKS,
+    share::CHECKS,
+    lock::CHECKS,
+    io::CHECKS,
+    readdir::CHECKS,
+    security::CHECKS,
+];
+
+/// Those of a minor version.
+pub(super) fn tables(minor: MinorVersion) -> Vec<&'static [Check]> {
+    match minor {
+        MinorVersion::V0 => TABLES40.to_vec(),
+        MinorVersion::V1 => TABLES.to_vec(),
+        MinorVersion::V2 => [TABLES, minor2::TABLES].concat(),
+    }
 }

@@ -43,6 +43,8 @@ pub struct SessionRequest {
     pub back: ChannelLimits,
     /// Whether the connection shall carry callbacks. Who asks for that must answer them.
     pub callbacks: bool,
+    /// Whether the client uses layouts (pNFS).
+    pub layouts: bool,
 }
 
 impl SessionRequest {
@@ -62,6 +64,7 @@ impl SessionRequest {
             fore: limits(bytes, MAX_OPERATIONS, slots.clamp(1, MAX_SLOTS)),
             back: limits(OVERHEAD_BYTES, 8, 1),
             callbacks: false,
+            layouts: false,
         }
     }
 
@@ -69,6 +72,13 @@ impl SessionRequest {
     #[must_use]
     pub const fn with_callbacks(mut self) -> Self {
         self.callbacks = true;
+        self
+    }
+
+    /// The same with layouts, if they are used.
+    #[must_use]
+    pub const fn with_layouts(mut self, layouts: bool) -> Self {
+        self.layouts = layouts;
         self
     }
 }

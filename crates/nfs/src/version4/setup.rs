@@ -167,7 +167,10 @@ impl SessionSetup {
         match &self.stage {
             Stage::ExchangeId => compound.op(&ExchangeIdArgs {
                 clientowner: self.identity.client_owner(),
-                flags: exchgid::USE_NON_PNFS,
+                flags: match self.request.layouts {
+                    true => exchgid::USE_PNFS_MDS,
+                    false => exchgid::USE_NON_PNFS,
+                },
                 state_protect: StateProtect4A::None,
                 client_impl_id: None,
             }),

@@ -49,6 +49,16 @@ impl SlotTable {
         None
     }
 
+    /// Whether [`SlotTable::take`] would find a slot.
+    #[inline]
+    pub fn has_free(&self) -> bool {
+        let mut words = (0u32..).zip(&self.busy);
+        words.any(|(number, word)| {
+            let free = word.trailing_ones();
+            free < BITS && number * BITS + free < self.usable
+        })
+    }
+
     /// Frees a slot. `executed`: the server has used its sequence number, the next call has the next one.
     /// A slot that is not in use stays as it is.
     #[inline]
@@ -177,6 +187,7 @@ mod tests {
                 match event {
                     Event::Take => {
                         let expected = (0..usable).find(|slot| !busy.contains_key(slot));
+                        prop_assert_eq!(table.has_free(), expected.is_some());
                         prop_assert_eq!(table.take(), expected);
                         if let Some(slot) = expected {
                             busy.insert(slot, next[slot as usize]);

@@ -206,6 +206,21 @@ impl State {
                 target_highest_slotid: 7,
                 status_flags: 0,
             })),
+            Args::Setclientid(_) => compound.result::<SetclientidArgs<'_>>(&Ok(SetclientidOk {
+                clientid: 9,
+                setclientid_confirm: [3; 8],
+            })),
+            Args::SetclientidConfirm(_) => compound.result::<SetclientidConfirmArgs>(&Ok(())),
+            Args::Renew(_) => compound.result::<RenewArgs>(&Ok(())),
+            Args::Lock(_) if self.minor_version == 0 => {
+                compound.result::<LockArgs<'_>>(&Ok(LockOk {
+                    lock_stateid: stateid,
+                }))
+            }
+            Args::Locku(_) => compound.result::<LockuArgs>(&Ok(LockuOk {
+                lock_stateid: stateid,
+            })),
+            Args::ReleaseLockowner(_) => compound.result::<ReleaseLockownerArgs<'_>>(&Ok(())),
             Args::ReclaimComplete(_) => compound.result::<ReclaimCompleteArgs>(&Ok(())),
             Args::DestroySession(_) => compound.result::<DestroySessionArgs>(&Ok(())),
             Args::DestroyClientid(_) => compound.result::<DestroyClientidArgs>(&Ok(())),

@@ -19,7 +19,7 @@ use filermark_testbed::{
 };
 use std::time::Duration;
 
-const SERVER: ServerOptions = ServerOptions {
+pub const SERVER: ServerOptions = ServerOptions {
     read_only: false,
     space_mib: None,
     root_squash: false,
@@ -36,7 +36,7 @@ fn plan_for(ganesha: &Ganesha) -> (NfsPlan, MountPoint) {
     plan_of(ganesha.export())
 }
 
-fn plan_of(export: &Export) -> (NfsPlan, MountPoint) {
+pub fn plan_of(export: &Export) -> (NfsPlan, MountPoint) {
     let plan = NfsPlan {
         version: NfsVersion::V41,
         uid: 0,
@@ -469,6 +469,53 @@ fn the_kernel_server_is_validated_over_version_42() {
     let (plan, mount) = with_minor2(plan_of(server.export()));
     let failed = failed_checks(&sandbox, &plan, &mount);
     assert_eq!(failed, [&KERNEL_FAILS[..], KERNEL_FAILS_42].concat());
+}
+
+/// What these servers do over version 4.0 that RFC 7530 does not allow.
+const GANESHA_FAILS_40: &[&str] = &[
+    // Any verifier confirms a client ID (section 16.34.5).
+    "setclientid_confirm.verifier",
+    // As over version 4.1.
+    "downgrade.access",
+    "close.closed",
+];
+const KERNEL_FAILS_40: &[&str] = &[];
+
+fn with_minor0((plan, mount): (NfsPlan, MountPoint)) -> (NfsPlan, MountPoint) {
+    let version = NfsVersion::V40;
+    (NfsPlan { version, ..plan }, mount)
+}
+
+#[test]
+fn ganesha_is_validated_over_version_40() {
+    let Some(ganesha) = ganesha() else {
+        return;
+    };
+    let (plan, mount) = with_minor0(plan_for(&ganesha));
+    let failed = failed_checks(ganesha.sandbox(), &plan, &mount);
+    assert_eq!(failed, GANESHA_FAILS_40);
+}
+
+#[test]
+fn the_kernel_servers_are_validated_over_version_40() {
+    for kernel in Kernel::present() {
+        let Some(sandbox) = available(Sandbox::new()) else {
+            return;
+        };
+        let security = KernelSecurity::default();
+        let started = KernelServer::start_as(&sandbox, kernel, SERVER, security);
+        let Some(mut server) = available(started) else {
+            return;
+        };
+        let (plan, mount) = with_minor0(plan_of(server.export()));
+        let failed = failed_checks(&sandbox, &plan, &mount);
+        assert_eq!(failed, KERNEL_FAILS_40, "{}", kernel.name());
+        // The client IDs stay, and nothing is open or locked under them.
+        // Linux 6.12 also lists what is closed.
+        let listed = "cat /proc/fs/nfsd/clients/*/states 2>/dev/null | grep -v ', closed,' || true";
+        let states = server.run(listed, Duration::from_secs(60));
+        assert_eq!(states.expect("a shell").output.trim(), "");
+    }
 }
 
 /// knfsd of Linux 6.1 grants delegations for reading. It lists what clients have.

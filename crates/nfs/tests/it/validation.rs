@@ -6,7 +6,7 @@ use crate::support::{claim, mount, plan, start};
 use filermark_driver_kit::claim::lease::SystemWatch;
 use filermark_driver_kit::run_dirs::claim_in;
 use filermark_engine::driver::StopFlag;
-use filermark_model::plan::NfsVersion;
+use filermark_model::plan::{NfsPlan, NfsVersion};
 use filermark_nfs::claim::MountedExport;
 use filermark_nfs::client::narrow;
 use filermark_nfs::validate::{Level, Report, Verdict, checks, validate};
@@ -27,6 +27,35 @@ fn the_embedded_server_passes_every_check() {
     let count = checks(NfsVersion::V3).len();
     assert_eq!(report.passed_count(), count, "nothing skipped");
     assert_eq!(report.not_ours, Vec::<String>::new());
+}
+
+/// Version 4.0 has checks of its own, and of those of version 4.1 all but those of sessions.
+#[test]
+fn the_embedded_server_passes_every_check_of_version_40() {
+    let (_server, port) = start(ServerOptions::default());
+    let plan = NfsPlan {
+        version: NfsVersion::V40,
+        mount_port: None,
+        ..plan(port)
+    };
+    let stop = StopFlag::new();
+    let report = validate(&plan, &mount(), &claim(), Level::All, &stop, &mut |_| {});
+    let report = report.expect("validation runs");
+    assert!(report.is_success(), "{}", report.render_text());
+    let skipped = report.results.iter().filter(|result| {
+        let is_skipped = matches!(result.verdict, Verdict::Skipped { .. });
+        is_skipped && !["open_confirm.seqid", "acl.same"].contains(&result.id)
+    });
+    let skipped: Vec<&str> = skipped.map(|result| result.id).collect();
+    assert_eq!(skipped, [""; 0], "{}", report.render_text());
+    assert_eq!(report.not_ours, Vec::<String>::new());
+    for check in checks(NfsVersion::V40) {
+        let of_40 = ["RFC 7530 ", "RFC 5531 "];
+        assert!(
+            of_40.iter().any(|rfc| check.section.starts_with(rfc)),
+            "{check:?}"
+        );
+    }
 }
 
 #[test]

@@ -6,9 +6,13 @@ use std::ops::RangeInclusive;
 
 use super::callback;
 use super::operation::Operation;
+use super::session::SequenceArgs;
 use super::status::Nfsstat4;
 use super::{MAX_OPERATIONS, MAX_OWNER};
 use crate::xdr::{Decode, DecodeError, Decoder, Encode, Encoder};
+
+/// The arguments of COMPOUND up to those of SEQUENCE, in bytes, if the tag is empty.
+const SESSION_FRONT: usize = 48;
 
 /// The operations of a direction: [`Operation`] or [`callback::Operation`].
 pub trait OperationSet: Copy + Eq + std::fmt::Debug + 'static {
@@ -70,6 +74,34 @@ impl<'o> CompoundWriter<'o, Operation> {
         e.opaque(tag);
         e.u32(minorversion);
         Self::count_here(out)
+    }
+
+    /// Begins a COMPOUND of a session, without a tag: with SEQUENCE, in one piece.
+    #[inline]
+    pub fn begin_in_session(
+        out: &'o mut Vec<u8>,
+        minorversion: u32,
+        sequence: &SequenceArgs,
+    ) -> Self {
+        let start = out.len();
+        let mut front = [0; SESSION_FRONT];
+        let mut put = |at: usize, word: u32| {
+            front[at..at + 4].copy_from_slice(&word.to_be_bytes());
+        };
+        put(4, minorversion);
+        put(12, Operation::Sequence.to_u32());
+        put(32, sequence.sequenceid);
+        put(36, sequence.slotid);
+        put(40, sequence.highest_slotid);
+        put(44, u32::from(sequence.cachethis));
+        front[16..32].copy_from_slice(&sequence.sessionid);
+        out.extend_from_slice(&front);
+        Self {
+            out,
+            count_at: start + 8,
+            count: 1,
+            kind: PhantomData,
+        }
     }
 }
 

@@ -11,9 +11,9 @@ use crate::xdr::Array;
 pub mod ff_flags {
     /// No LAYOUTCOMMIT is needed.
     pub const NO_LAYOUTCOMMIT: u32 = 1;
-    /// No transfers by the metadata server.
+    /// No transfers by the metadata server while the layout is held.
     pub const NO_IO_THRU_MDS: u32 = 2;
-    /// Reads go to the data servers alone.
+    /// A layout for reading and writing is not used for READ: one for reading is asked for.
     pub const NO_READ_IO: u32 = 4;
     /// One copy is written; the server makes the others.
     pub const WRITE_ONE_MIRROR: u32 = 8;

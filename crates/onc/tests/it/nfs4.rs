@@ -22,6 +22,25 @@ pub fn call(pool: &Pool4, operation: Operation) -> Vec<u8> {
     out
 }
 
+#[test]
+fn a_compound_begins_in_a_session_as_with_its_operation() {
+    let sequence = SequenceArgs {
+        sessionid: *b"0123456789abcdef",
+        sequenceid: 0x0102_0304,
+        slotid: 5,
+        highest_slotid: 0x0607_0809,
+        cachethis: true,
+    };
+    let (mut plain, mut at_once) = (b"header".to_vec(), b"header".to_vec());
+    let mut compound = CompoundWriter::<Operation>::begin(&mut plain, b"", 2);
+    compound.op(&sequence).op(&PutrootfhArgs {});
+    compound.finish();
+    let mut compound = CompoundWriter::begin_in_session(&mut at_once, 2, &sequence);
+    compound.op(&PutrootfhArgs {});
+    assert_eq!(compound.finish(), 2);
+    assert_eq!(plain, at_once);
+}
+
 /// A CB_COMPOUND of one operation.
 pub fn cb_call(pool: &Pool4, operation: callback::Operation) -> Vec<u8> {
     let mut out = Vec::new();

@@ -80,13 +80,23 @@ impl Sensitivity {
     /// A remark where there are too few repeats.
     pub fn remark(&self) -> Option<String> {
         self.is_too_few.then(|| {
+            let undetected = match self.detectable_pcnt < DETECTABLE_PCNT_MAX {
+                true => format!(
+                    "a change of less than {} % can remain undetected",
+                    digits(self.detectable_pcnt)
+                ),
+                false => "a change of any size can remain undetected".to_owned(),
+            };
             format!(
-                "too few repeats: {} before and {} after; a change of less than {} % can remain undetected; {REPEATS_STATED} on each side detect 10 % at a deviation of 2 % (filermark plan --power)",
-                self.repeats_before, self.repeats_after, digits(self.detectable_pcnt)
+                "too few repeats: {} before and {} after; {undetected}; {REPEATS_STATED} on each side detect 10 % at a deviation of 2 % (filermark plan --power)",
+                self.repeats_before, self.repeats_after
             )
         })
     }
 }
+
+/// Changes from here on are not stated as a number, in percent.
+const DETECTABLE_PCNT_MAX: f64 = 1e5;
 
 /// Percent with a sensible number of digits.
 fn digits(pcnt: f64) -> String {
@@ -157,4 +167,25 @@ fn detectable_with(repeats: usize, deviation_pcnt: f64, threshold_pcnt: f64) -> 
         n => ASSUMED_DF_LEAST + 2.0 * (n - 1) as f64,
     };
     detectable(error, df, 0.0, (threshold_pcnt / 100.0).ln_1p())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_has_no_number_is_of_any_size() {
+        let of = |detectable_pcnt| Sensitivity {
+            repeats_before: 1,
+            repeats_after: 1,
+            figure: Kind::ServiceMean,
+            deviation_pcnt: 20.0,
+            detectable_pcnt,
+            power_pcnt: POWER_PCNT,
+            is_too_few: true,
+        };
+        let remark = |pcnt| of(pcnt).remark().expect("too few");
+        assert!(remark(1e9).contains("; a change of any size can remain undetected;"));
+        assert!(remark(300.0).contains("; a change of less than 300 % can remain undetected;"));
+    }
 }

@@ -6,7 +6,7 @@
 //! once, monitoring scripts. Everything else is the work.
 
 use crate::record::{RunHeader, RunRecord, json_value};
-use filermark_model::plan::RunPlan;
+use filermark_model::plan::{NfsVersion, RunPlan};
 use filermark_model::text::{one_line, sanitize};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -236,6 +236,11 @@ fn walk(
 fn value_text(path: &str, value: Option<&Value>) -> String {
     let text = match value {
         None | Some(Value::Null) => "-".into(),
+        // As NFS_VERSION has it.
+        Some(version @ Value::String(text)) if path.ends_with("version") => {
+            let version = serde_json::from_value::<NfsVersion>(version.clone());
+            version.map_or_else(|_| text.clone(), |version| version.name().to_owned())
+        }
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(n)) if path.starts_with("phases.") => {
             format!("{} s", n.as_f64().unwrap_or(0.0) / 1e9)
@@ -302,6 +307,15 @@ mod tests {
     use crate::testing::every_field::plans_with_every_field;
     use filermark_model::Nanos;
     use filermark_model::plan::{DriverPlan, FileSetPlan, Limits, Pacing, PhasePlan};
+
+    #[test]
+    fn versions_of_nfs_are_as_the_parameter_has_them() {
+        let text = |path: &str, value: &str| value_text(path, Some(&Value::from(value)));
+        assert_eq!(text("driver.version", "v41"), "4.1");
+        assert_eq!(text("driver.version", "v3"), "3");
+        assert_eq!(text("driver.version", "other"), "other");
+        assert_eq!(text("driver.transport", "v3"), "v3");
+    }
 
     fn compared(change: impl Fn(&mut RunPlan)) -> (Work, Vec<FieldChange>, Vec<FieldChange>) {
         let before = testing::record().run;

@@ -240,6 +240,25 @@ fn waits_for_slots_are_noted_above_a_share() {
     );
 }
 
+/// Waits for the window of a context are noted by their share of the response time.
+#[test]
+fn waits_for_windows_are_noted_above_a_share() {
+    let of = |waits: u64, part: u64| {
+        let (mut stats, plan) = (quiet_point(1000.0, 30), plan());
+        let wait_us = stats.response().sum_ns() / 1_000 / part;
+        for (name, count) in [("window_waits", waits), ("window_wait_us", wait_us)] {
+            stats.counters.insert(name.into(), count);
+        }
+        judge(&stats, LOAD, &plan, 4)
+    };
+    assert!(of(250, 100).is_empty());
+    let found = of(250, 20);
+    assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
+    let message = &found[0].message;
+    assert!(message.starts_with("window_waits = 250: calls waited"));
+    assert!(message.contains("5.0 % of the response"), "{message}");
+}
+
 /// The findings of the counters of a plan's driver, all above zero: names in their order, and
 /// severities.
 fn of_all_counters(driver: DriverPlan) -> Vec<(Rule, Severity, String)> {
@@ -296,8 +315,15 @@ fn counters_lead_to_the_same_findings_in_the_same_order_as_before() {
             ("lost_opens", warning),
             ("status_flags", note),
             ("revoked_states", warning),
+            ("delegations_none", note),
             ("delegations_recalled", note),
             ("delegations_revoked", warning),
+            ("layouts_recalled", note),
+            ("layouts_lost", warning),
+            ("layouts_refused", warning),
+            ("layouts_unusable", warning),
+            ("data_servers_gone", warning),
+            ("data_server_errors", warning),
             ("new_contexts", note),
             ("context_failures", warning),
             ("short_reads", note),

@@ -3,8 +3,9 @@
 use super::{plan, smb_plan};
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::plan::{
-    ClockServicePlan, DelegationUse, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, NfsSecurity,
-    PosixPlan, RunPlan, ScriptsPlan, SearchLoad, SearchPlan, TlsCertificate, TlsPlan,
+    ClientIds, ClockServicePlan, DelegationUse, DriverPlan, LayoutUse, MonitorMode, MonitorPlan,
+    NfsPlan, NfsSecurity, PosixPlan, RunPlan, ScriptsPlan, SearchLoad, SearchPlan, TlsCertificate,
+    TlsPlan,
 };
 use filermark_model::{Nanos, Op, stop_if};
 
@@ -57,6 +58,9 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
     let nfs = NfsPlan {
         security: NfsSecurity::Krb5p,
         delegations: DelegationUse::Keep,
+        client_ids: ClientIds::Shared,
+        nconnect: 2,
+        layouts: LayoutUse::Use,
         username: "user".into(),
         realm: "REALM".into(),
         gids: vec![1],

@@ -11,7 +11,7 @@ const ABOVE_HELD: f64 = 1.5;
 /// The next step after a run that is INVALID.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextStep {
-    /// Load points do not count only because the generator stalled: the loads were right.
+    /// The generator stalled in all load points that do not count: they say nothing about loads.
     Stalled(StalledPoints),
     /// No load point counts: begin with a lower load.
     Begin(HeldRate),
@@ -33,32 +33,41 @@ impl NextStep {
     }
 }
 
-/// The load points of a run that does not count only because its processes stalled.
+/// The load points that do not count of a run whose processes stalled in each of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StalledPoints {
     /// Their numbers, in ascending order.
     pub numbers: Vec<u32>,
     /// The message about the longest stall, as a share of RUN.
     pub worst: String,
+    /// There is no other reason.
+    is_only_reason: bool,
     planned: usize,
 }
 
 impl StalledPoints {
-    /// `None`: every load point counts, or one does not for another reason.
+    /// `None`: every load point counts, or one does not and has no stall. With other reasons, too, a run of
+    /// which no load point counts has no figure of the server; one with others has reasons of its own.
     fn of(record: &RunRecord) -> Option<Self> {
         let not_counted = || record.points.iter().filter(|p| !p.is_valid());
         let of_run = record.run_findings().any(Finding::invalidates);
         let against = || not_counted().flat_map(|p| p.findings.iter().filter(|f| f.invalidates()));
         let is_stall = |f: &Finding| f.rule == Rule::GeneratorStalled;
         let is_measured = not_counted().all(|p| p.measured().is_some());
-        if of_run || !is_measured || !against().all(is_stall) {
+        let stalls = |p: &PointRecord| p.findings.iter().any(|f| f.invalidates() && is_stall(f));
+        let is_only_reason = against().all(is_stall);
+        let is_uncounted = not_counted().all(stalls) && record.valid_points().next().is_none();
+        if of_run || !is_measured || !(is_only_reason || is_uncounted) {
             return None;
         }
         let share = |f: &&Finding| f.value.unwrap_or(0.0);
-        let worst = against().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+        let worst = against()
+            .filter(|f| is_stall(f))
+            .max_by(|a, b| share(a).total_cmp(&share(b)))?;
         Some(Self {
             numbers: not_counted().map(|p| p.load.number).collect(),
             worst: one_line(&worst.message),
+            is_only_reason,
             planned: record.run.plan.points.len(),
         })
     }
@@ -70,8 +79,13 @@ impl StalledPoints {
             1 => "does",
             _ => "do",
         };
+        let why = match (self.is_only_reason, self.numbers.len()) {
+            (true, _) => "not count only because of stalls",
+            (false, 1) => "not count, and processes stalled in it",
+            (false, _) => "not count, and processes stalled in each of them",
+        };
         format!(
-            "{points} {verb} not count only because of stalls, the longest: {}; look for other \
+            "{points} {verb} {why}, the longest: {}; look for other \
              programs, stolen processor time, limits of a cgroup and suspends on the hosts named, \
              then run again with the same loads",
             self.worst
@@ -156,11 +170,20 @@ mod tests {
     }
 
     #[test]
-    fn with_another_reason_the_loads_are_named() {
+    fn loads_are_named_where_a_point_did_not_stall() {
         let mut record = clean();
-        (0..10).for_each(|at| stall(&mut record, at, "a", 1.0));
-        let slow = Finding::new(Rule::ResponseLimit, Severity::Invalid, "slow");
-        record.points[9].findings.push(slow);
+        (0..9).for_each(|at| stall(&mut record, at, "a", 1.0));
+        let slow = || Finding::new(Rule::ResponseLimit, Severity::Invalid, "slow");
+        record.points[8].findings.push(slow());
+        assert_eq!(NextStep::of(&record), None, "a load point counts");
+        record.points[9].findings.push(slow());
+        let mut stalled = record.clone();
+        stall(&mut stalled, 9, "b", 2.0);
+        let text = NextStep::of(&stalled).expect("a step").text();
+        let start = "all 10 load points do not count, and processes stalled in each of them, the \
+                     longest: client b: stalled; look for ";
+        assert!(text.starts_with(start), "{text}");
+        assert!(!text.contains("LOAD="), "{text}");
         let step = NextStep::of(&record).expect("a step");
         assert!(matches!(step, NextStep::Begin(_)), "{step:?}");
         assert!(step.text().contains("begin with LOAD="), "{step:?}");

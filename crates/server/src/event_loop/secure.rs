@@ -96,7 +96,7 @@ impl EventLoop {
             }
         };
         let mut messages = Vec::new();
-        let received = tls.channel.receive(input, at + came, &mut messages);
+        let received = tls.channel.receive(input, at + came, None, &mut messages);
         let (is_open, is_ended) = (tls.channel.is_open(), tls.channel.is_ended());
         if is_open && !std::mem::replace(&mut tls.is_counted, true) {
             self.service.counters.connections_tls.add(1);

@@ -1,8 +1,9 @@
 //! `--delay`: how long replies are held back, as distributions that are drawn from the seed.
 
 use super::random::{mix, unit};
-use super::spec::{Item, MAX_NS, SpecError};
+use super::spec::{Faulted, Item, MAX_NS, SpecError};
 use filermark_onc::nfs3::Procedure;
+use filermark_onc::nfs4::Operation;
 use std::f64::consts::TAU;
 use std::str::FromStr;
 
@@ -56,6 +57,8 @@ pub struct DelaySpec {
     pub default: Option<DelayDistribution>,
     /// For single procedures; the last word on one counts.
     pub procedures: Vec<(Procedure, DelayDistribution)>,
+    /// For COMPOUNDs with single operations of version 4; the last word on one counts.
+    pub operations: Vec<(Operation, DelayDistribution)>,
 }
 
 impl DelayDistribution {
@@ -153,7 +156,7 @@ impl FromStr for DelaySpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<DelaySpec, SpecError> {
-        let hint = "write for example 2ms, READ=5ms,GETATTR=100us, uniform:1ms-3ms, exp:2ms, \
+        let hint = "write for example 2ms, READ=5ms,GETATTR=100us, COPY=20ms, uniform:1ms-3ms, exp:2ms, \
                     lognormal:2ms,0.5 (median, sigma) or bimodal:1ms,50ms,1%";
         let mut spec = DelaySpec::default();
         let mut parts = text.split(',').map(str::trim);
@@ -161,9 +164,12 @@ impl FromStr for DelaySpec {
             let item = Item { text, hint };
             match text.split_once('=') {
                 Some((name, delay)) => {
-                    let procedure = item.procedure(name.trim())?;
+                    let of = item.faulted(name.trim())?;
                     let delay = DelayDistribution::read(&item, delay, &mut parts)?;
-                    spec.procedures.push((procedure, delay));
+                    match of {
+                        Faulted::Procedure(procedure) => spec.procedures.push((procedure, delay)),
+                        Faulted::Operation(operation) => spec.operations.push((operation, delay)),
+                    }
                 }
                 None => spec.default = Some(DelayDistribution::read(&item, text, &mut parts)?),
             }
@@ -173,6 +179,11 @@ impl FromStr for DelaySpec {
 }
 
 impl DelaySpec {
+    /// Those for operations of version 4, the last word on each first.
+    pub(super) fn per_operation(&self) -> Vec<(Operation, DelayDistribution)> {
+        self.operations.iter().rev().copied().collect()
+    }
+
     pub(super) fn per_procedure(&self) -> [Option<DelayDistribution>; Procedure::COUNT] {
         let mut all = [self.default; Procedure::COUNT];
         for (procedure, delay) in &self.procedures {

@@ -1,6 +1,7 @@
 //! The little languages of `--error`, `--drop` and `--unstable`, and what they share with that of `--delay`.
 
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
+use filermark_onc::nfs4::{Nfsstat4, Operation};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -32,19 +33,29 @@ pub enum HitRate {
     Fraction(f64),
 }
 
+/// What a rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Faulted {
+    /// A procedure of version 3, and what does the same in the other versions.
+    Procedure(Procedure),
+    /// An operation of version 4 that no procedure of version 3 has the name of.
+    Operation(Operation),
+}
+
 /// One rule of `--error`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ErrorRule {
     /// Which requests.
-    pub procedure: Procedure,
-    /// What they are answered; the operation is not done.
+    pub of: Faulted,
+    /// What they are answered; the operation is not done. (For an operation of version 4 it has the number
+    /// of a status of that version.)
     pub status: Nfsstat3,
     /// How many of them.
     pub share: HitRate,
 }
 
 /// `--error`: `READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3` (1 % of the READs, the first
-/// three CREATEs); without `@` all.
+/// three CREATEs), `COPY=NFS4ERR_IO@1%`; without `@` all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ErrorSpec {
     /// Asked in this order; the first hit counts.
@@ -116,28 +127,45 @@ impl Item<'_> {
         }
     }
 
-    pub(super) fn procedure(&self, name: &str) -> Result<Procedure, SpecError> {
-        let mut all = Procedure::ALL.iter();
-        all.find(|p| p.name().eq_ignore_ascii_case(name))
-            .copied()
-            .ok_or_else(|| {
-                self.error(format!(
-                    "{name:?} is not a procedure of NFSv3 (NULL, GETATTR, READ ...)"
-                ))
-            })
+    pub(super) fn faulted(&self, name: &str) -> Result<Faulted, SpecError> {
+        let mut procedures = Procedure::ALL.iter();
+        if let Some(found) = procedures.find(|p| p.name().eq_ignore_ascii_case(name)) {
+            return Ok(Faulted::Procedure(*found));
+        }
+        let mut operations = Operation::ALL.iter();
+        match operations.find(|o| o.name().eq_ignore_ascii_case(name)) {
+            Some(Operation::Sequence | Operation::Illegal) => Err(self.error(format!(
+                "{name:?} cannot be named: it prepares other operations"
+            ))),
+            Some(found) => Ok(Faulted::Operation(*found)),
+            None => Err(self.error(format!(
+                "{name:?} is neither a procedure of NFSv3 (NULL, GETATTR, READ ...) nor an operation of \
+                 NFSv4 (OPEN, CLOSE, COPY ...)"
+            ))),
+        }
     }
 
-    fn status(&self, name: &str) -> Result<Nfsstat3, SpecError> {
-        let mut all = Nfsstat3::ALL
+    fn status(&self, of: Faulted, name: &str) -> Result<Nfsstat3, SpecError> {
+        let mut of_v3 = Nfsstat3::ALL
             .iter()
             .filter(|status| **status != Nfsstat3::Ok);
-        all.find(|s| s.name().eq_ignore_ascii_case(name))
-            .copied()
-            .ok_or_else(|| {
-                self.error(format!(
-                    "{name:?} is not an error of NFSv3 (NFS3ERR_IO, NFS3ERR_JUKEBOX ...)"
-                ))
-            })
+        if let Some(found) = of_v3.find(|s| s.name().eq_ignore_ascii_case(name)) {
+            return Ok(*found);
+        }
+        if let Faulted::Procedure(_) = of {
+            return Err(self.error(format!(
+                "{name:?} is not an error of NFSv3 (NFS3ERR_IO, NFS3ERR_JUKEBOX ...)"
+            )));
+        }
+        let mut of_v4 = Nfsstat4::ALL
+            .iter()
+            .filter(|status| **status != Nfsstat4::Ok);
+        match of_v4.find(|s| s.name().eq_ignore_ascii_case(name)) {
+            Some(found) => Ok(Nfsstat3::from_u32(found.to_u32())),
+            None => Err(self.error(format!(
+                "{name:?} is not an error of NFSv4 (NFS4ERR_IO, NFS4ERR_DELAY ...)"
+            ))),
+        }
     }
 
     pub(super) fn count(&self, text: &str) -> Result<u64, SpecError> {
@@ -202,8 +230,9 @@ impl FromStr for ErrorSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<ErrorSpec, SpecError> {
-        let hint = "write for example READ=NFS3ERR_IO@1% (1 % of the READs) or \
-                    CREATE=NFS3ERR_JUKEBOX@3 (the first three CREATEs)";
+        let hint = "write for example READ=NFS3ERR_IO@1% (1 % of the READs), \
+                    CREATE=NFS3ERR_JUKEBOX@3 (the first three CREATEs) or COPY=NFS4ERR_IO@1/50 \
+                    (every 50th COPY)";
         let mut spec = ErrorSpec::default();
         for item in items(hint, text) {
             let (name, rest) = item
@@ -214,17 +243,15 @@ impl FromStr for ErrorSpec {
                 Some((status, share)) => (status, item.share(share.trim())?),
                 None => (rest, HitRate::All),
             };
-            spec.rules.push(ErrorRule {
-                procedure: item.procedure(name.trim())?,
-                status: item.status(status.trim())?,
-                share,
-            });
+            let of = item.faulted(name.trim())?;
+            let status = item.status(of, status.trim())?;
+            spec.rules.push(ErrorRule { of, status, share });
         }
         // The reply to NULL has no status, so it cannot carry an error.
         match spec
             .rules
             .iter()
-            .find(|rule| rule.procedure == Procedure::Null)
+            .find(|rule| rule.of == Faulted::Procedure(Procedure::Null))
         {
             Some(_) => Err(Item { text, hint }.error("NULL cannot fail: its reply has no status")),
             None => Ok(spec),

@@ -82,8 +82,9 @@ fn errors_name_the_part_and_a_way_out() {
     let delay = |text: &str| text.parse::<DelaySpec>().unwrap_err().to_string();
     assert_eq!(
         delay("2ms,REED=5ms"),
-        "\"REED=5ms\": \"REED\" is not a procedure of NFSv3 (NULL, GETATTR, READ ...); \
-         write for example 2ms, READ=5ms,GETATTR=100us, uniform:1ms-3ms, exp:2ms, \
+        "\"REED=5ms\": \"REED\" is neither a procedure of NFSv3 (NULL, GETATTR, READ ...) nor an operation of \
+         NFSv4 (OPEN, CLOSE, COPY ...); \
+         write for example 2ms, READ=5ms,GETATTR=100us, COPY=20ms, uniform:1ms-3ms, exp:2ms, \
          lognormal:2ms,0.5 (median, sigma) or bimodal:1ms,50ms,1%"
     );
     assert!(delay("5").contains("has no unit"));
@@ -298,4 +299,25 @@ fn stops_count_from_the_start_of_the_server_and_hold_for_queued_delays() {
     assert!(error("3s/3s").contains("below the period"));
     assert!(error("0s/3s").contains("above 0"));
     assert!(error("3/60").contains("has no unit"));
+}
+
+#[test]
+fn operations_of_version_4_have_names_and_statuses_of_their_own() {
+    let rule = |text: &str| text.parse::<ErrorSpec>().map(|spec| spec.rules[0]);
+    let copy = rule("copy=nfs4err_delay@3").expect("a rule");
+    assert_eq!(copy.of, Faulted::Operation(Operation::Copy));
+    assert_eq!(copy.status, Nfsstat3::Jukebox);
+    let read = rule("READ=NFS3ERR_IO").expect("a rule");
+    assert_eq!(read.of, Faulted::Procedure(Procedure::Read));
+    let locked = rule("LOCK=NFS4ERR_LOCK_RANGE").expect("a rule").status;
+    assert_eq!(locked.to_u32(), 10028);
+    let error = |text: &str| rule(text).expect_err("refused").to_string();
+    assert!(error("READ=NFS4ERR_LOCK_RANGE").contains("not an error of NFSv3"));
+    assert!(error("COPY=NFS4ERR_NONE").contains("not an error of NFSv4"));
+    assert!(error("SEQUENCE=NFS4ERR_IO").contains("cannot be named"));
+    let delayed = faults(|o| o.delay = "COPY=5ms,COPY=6ms".parse().expect("spec"));
+    assert!(delayed.delays_replies());
+    let delay = delayed.operation_delay(Operation::Copy).expect("a delay");
+    assert_eq!(delayed.delay_of_ns(delay), 6_000_000);
+    assert!(delayed.operation_delay(Operation::Clone).is_none());
 }

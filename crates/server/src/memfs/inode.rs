@@ -7,6 +7,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What an attribute takes in memory beside the bytes of its name and value, at most: two references in a B-tree
+/// whose nodes are half full, and two allocations. Rounded up.
+pub(super) const XATTR_ENTRY_BYTES: usize = 160;
+
+/// What an attribute is charged, in bytes.
+pub(super) const fn charge_of_xattr(name: &[u8], value_len: usize) -> u64 {
+    (XATTR_ENTRY_BYTES + name.len() + value_len) as u64
+}
+
 /// Permission to read, in one of the three groups of mode bits.
 pub(super) const MAY_READ: u32 = 4;
 /// Permission to write.
@@ -68,7 +77,7 @@ impl Inode {
     pub(super) fn xattr_bytes(&self) -> u64 {
         let pairs = self.xattrs.iter();
         pairs
-            .map(|(name, value)| (name.len() + value.len()) as u64)
+            .map(|(name, value)| charge_of_xattr(name, value.len()))
             .sum()
     }
 

@@ -1,13 +1,12 @@
 //! Extended attributes of files and directories (RFC 8276).
 
 use super::MemFs;
-use super::inode::{Body, Inode, MAY_READ, MAY_WRITE};
+use super::inode::{Body, Inode, MAY_READ, MAY_WRITE, charge_of_xattr};
 use super::table::{NAME_MAX, Table};
 use super::types::{Changed, Cred, FileId, FsError};
 
-/// Most bytes of names and values of one object.
+/// Most bytes that the attributes of one object are charged.
 pub const XATTR_BYTES_MAX: usize = 64 << 10;
-
 /// What SETXATTR does with a name that exists, or does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -40,8 +39,8 @@ impl Table {
             (None, XattrSet::Replace) => return Err(FsError::NoXattr),
             _ => {}
         }
-        let freed = before.map_or(0, |value| name.len() + value) as u64;
-        let wanted = (name.len() + value.len()) as u64;
+        let freed = before.map_or(0, |value| charge_of_xattr(name, value));
+        let wanted = charge_of_xattr(name, value.len());
         let total = inode.xattr_bytes() - freed + wanted;
         if total > XATTR_BYTES_MAX as u64 {
             return Err(FsError::NoSpc);
@@ -100,7 +99,7 @@ impl MemFs {
             table.with_xattrs(id, cred, MAY_WRITE)?;
             let removed = table.get_mut(id)?.xattrs.remove(name);
             let value = removed.ok_or(FsError::NoXattr)?;
-            table.used_bytes -= (name.len() + value.len()) as u64;
+            table.used_bytes -= charge_of_xattr(name, value.len());
             table.attributes_changed(id)
         })
     }
@@ -118,6 +117,7 @@ impl MemFs {
 
 #[cfg(test)]
 mod tests {
+    use super::super::inode::XATTR_ENTRY_BYTES;
     use super::super::{CreateHow, FsConfig, SetAttr};
     use super::*;
 
@@ -133,7 +133,8 @@ mod tests {
         let made = free();
         let set = |name: &[u8], value: &[u8], how| fs.set_xattr(id, (name, value), how, &cred);
         assert_eq!(set(b"a", b"1234", XattrSet::Create).result, Ok(()));
-        assert_eq!(made - free(), 5);
+        let entry = XATTR_ENTRY_BYTES as u64;
+        assert_eq!(made - free(), entry + 5);
         let again = set(b"a", b"12", XattrSet::Create).result;
         assert_eq!(again, Err(FsError::Exist));
         let none = set(b"b", b"12", XattrSet::Replace).result;
@@ -141,7 +142,7 @@ mod tests {
         let changed = set(b"a", b"12", XattrSet::Either);
         let (earlier, later) = (changed.wcc.before, changed.wcc.after);
         assert!(earlier.expect("there").ctime_ns < later.expect("there").ctime_ns);
-        assert_eq!(made - free(), 3);
+        assert_eq!(made - free(), entry + 3);
         assert_eq!(fs.xattr(id, b"a", &cred).as_deref(), Ok(&b"12"[..]));
         assert_eq!(fs.xattr_names(id, &cred).expect("names").len(), 1);
         let long = vec![0; XATTR_BYTES_MAX];
@@ -158,6 +159,25 @@ mod tests {
             .result
             .expect("removed");
         assert_eq!(free(), before);
+    }
+
+    /// Short names with empty values have a limit, too.
+    #[test]
+    fn many_small_attributes_count_as_what_they_take_in_memory() {
+        let fs = MemFs::new(FsConfig::default());
+        let how = CreateHow::Guarded(SetAttr::default());
+        let made = fs.create(fs.root(), b"file", &how, &Cred::ROOT).result;
+        let id = made.expect("made").id;
+        let before = fs.read().free_bytes();
+        let set = |n: u16| {
+            let name = n.to_be_bytes();
+            let set = fs.set_xattr(id, (&name, b""), XattrSet::Either, &Cred::ROOT);
+            set.result.is_ok()
+        };
+        let count = (0..u16::MAX).take_while(|n| set(*n)).count();
+        assert_eq!(count, XATTR_BYTES_MAX / (XATTR_ENTRY_BYTES + 2));
+        let charged = before - fs.read().free_bytes();
+        assert_eq!(charged, count as u64 * (XATTR_ENTRY_BYTES as u64 + 2));
     }
 
     #[test]

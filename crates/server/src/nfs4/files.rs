@@ -448,12 +448,8 @@ impl Files {
     /// # Errors
     /// LOCKED.
     pub(crate) fn check_anonymous(&self, file: FileId, access: u32) -> Result<(), Nfsstat4> {
-        let shard = &*self.read(Files::shard_of(file));
-        let mut opens = shard.opens(file);
-        match opens.any(|(_, open)| open.share.deny & access != 0) {
-            true => Err(Nfsstat4::Locked),
-            false => Ok(()),
-        }
+        self.read(Files::shard_of(file))
+            .check_anonymous(file, access)
     }
 
     /// TEST_STATEID of one stateid.

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most owners of all clients.
 const OWNERS_MAX: usize = 1 << 18;
+/// Most owners of a client: one client does not take those of the others.
+const OWNERS_OF_CLIENT_MAX: usize = 1 << 16;
 
 /// An owner.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -67,14 +69,27 @@ impl Numbering {
 #[derive(Debug, Default)]
 struct Table {
     owners: HashMap<OwnerKey, Arc<Mutex<Numbering>>>,
+    /// How many owners each client has.
+    counts: HashMap<Clientid4, usize>,
     /// The states that owners have closed with their last operation.
     closed: HashMap<[u8; 12], OwnerKey>,
 }
 
 /// The owners of all clients.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Owners {
     table: Mutex<Table>,
+    /// Most owners of all clients, and of one.
+    limits: (usize, usize),
+}
+
+impl Default for Owners {
+    fn default() -> Self {
+        Self {
+            table: Mutex::default(),
+            limits: (OWNERS_MAX, OWNERS_OF_CLIENT_MAX),
+        }
+    }
 }
 
 impl Owners {
@@ -85,15 +100,18 @@ impl Owners {
     /// The numbers of an owner; it stays locked while an operation is executed.
     ///
     /// # Errors
-    /// RESOURCE: there are too many.
+    /// RESOURCE: the client has too many, or all clients together.
     pub(crate) fn of(&self, key: &OwnerKey) -> Result<Arc<Mutex<Numbering>>, Nfsstat4> {
         let table = &mut *self.table();
         if let Some(known) = table.owners.get(key) {
             return Ok(known.clone());
         }
-        if table.owners.len() >= OWNERS_MAX {
+        let (of_all, of_client) = self.limits;
+        let count = table.counts.entry(key.clientid).or_default();
+        if table.owners.len() >= of_all || *count >= of_client {
             return Err(Nfsstat4::Resource);
         }
+        *count += 1;
         Ok(table.owners.entry(key.clone()).or_default().clone())
     }
 
@@ -123,7 +141,12 @@ impl Owners {
 
     /// An owner that will not be used any more.
     pub(crate) fn forget(&self, key: &OwnerKey) {
-        self.table().owners.remove(key);
+        let table = &mut *self.table();
+        if table.owners.remove(key).is_some()
+            && let Some(count) = table.counts.get_mut(&key.clientid)
+        {
+            *count -= 1;
+        }
     }
 
     /// Drops the owners of clients that have ended.
@@ -134,6 +157,38 @@ impl Owners {
         let ended: HashSet<Clientid4> = ended.iter().map(|client| client.id).collect();
         let table = &mut *self.table();
         table.owners.retain(|key, _| !ended.contains(&key.clientid));
+        table.counts.retain(|id, _| !ended.contains(id));
         table.closed.retain(|_, key| !ended.contains(&key.clientid));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(clientid: Clientid4, number: u32) -> OwnerKey {
+        OwnerKey {
+            clientid,
+            is_of_locks: true,
+            owner: number.to_be_bytes().into(),
+        }
+    }
+
+    #[test]
+    fn a_client_with_too_many_owners_leaves_owners_to_others() {
+        let owners = Owners {
+            limits: (5, 3),
+            ..Owners::default()
+        };
+        let is_refused = |client, number| owners.of(&key(client, number)).is_err();
+        for number in 0..3 {
+            assert!(!is_refused(1, number));
+        }
+        assert!(is_refused(1, 3) && !is_refused(1, 2), "known ones stay");
+        assert!(!is_refused(2, 0) && !is_refused(2, 1));
+        assert!(is_refused(2, 2), "all clients together");
+        owners.forget(&key(1, 0));
+        owners.forget(&key(1, 9));
+        assert!(!is_refused(1, 3) && is_refused(1, 4));
     }
 }

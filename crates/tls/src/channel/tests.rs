@@ -4,7 +4,7 @@ use filermark_tls::testing::Authority;
 use tempfile::TempDir;
 
 const HELLO: &[u8] = b"hello?";
-const GO: &[u8] = b"go";
+pub(super) const GO: &[u8] = b"go";
 
 fn request() -> StartRequest {
     StartRequest {
@@ -18,13 +18,13 @@ fn request() -> StartRequest {
 }
 
 /// A client and a server with their certificates.
-struct Pair {
+pub(super) struct Pair {
     _dir: TempDir,
-    client: ClientTls,
-    server: ServerTls,
+    pub(super) client: ClientTls,
+    pub(super) server: ServerTls,
 }
 
-fn pair(name: &str, with_own: bool) -> Pair {
+pub(super) fn pair(name: &str, with_own: bool) -> Pair {
     let dir = TempDir::new().unwrap();
     let authority = Authority::new(dir.path(), "ca").unwrap();
     let server = authority.sign("server", &["server.test"]).unwrap();
@@ -47,7 +47,7 @@ fn pair(name: &str, with_own: bool) -> Pair {
 }
 
 /// Hands `bytes` to a channel in pieces; returns the plaintext.
-fn hand(
+pub(super) fn hand(
     to: &mut Channel,
     bytes: &[u8],
     piece: usize,
@@ -58,7 +58,7 @@ fn hand(
     for piece in bytes.chunks(piece) {
         let at = to.place(&mut scratch);
         scratch[at..at + piece.len()].copy_from_slice(piece);
-        let length = to.receive(&mut scratch, at + piece.len(), out)?;
+        let length = to.receive(&mut scratch, at + piece.len(), None, out)?;
         plain.extend_from_slice(&scratch[..length]);
     }
     Ok(plain)
@@ -79,7 +79,7 @@ fn exchange(client: &mut Channel, server: &mut Channel, piece: usize) -> Result<
     Ok(())
 }
 
-fn opened(pair: &Pair, piece: usize) -> (Channel, Channel) {
+pub(super) fn opened(pair: &Pair, piece: usize) -> (Channel, Channel) {
     let mut request = Vec::new();
     let mut client = Channel::client(&pair.client, &mut request);
     assert_eq!(request, HELLO);
@@ -117,6 +117,28 @@ fn plaintext_arrives_wherever_the_stream_is_cut() {
         assert_eq!(plain, b"reply");
         assert!(client.is_ended() && !server.is_ended());
     }
+}
+
+#[test]
+fn plaintext_completes_the_message_that_has_begun() {
+    let pair = pair("server.test", true);
+    let (mut client, mut server) = opened(&pair, 4096);
+    let text: Vec<u8> = (0..50_000u32).map(|n| (n % 241) as u8).collect();
+    let (mut wire, mut scratch) = (vec![9; 3], vec![0; SCRATCH_MIN + 60_000]);
+    client.seal(&text, &mut wire).unwrap();
+    assert_eq!(wire[..3], [9; 3]);
+    let mut message = b"front".to_vec();
+    let mut begun = Begun {
+        message: &mut message,
+        missing: 40_000,
+    };
+    let at = server.place(&mut scratch);
+    let end = at + wire.len() - 3;
+    scratch[at..end].copy_from_slice(&wire[3..]);
+    let left = server.receive(&mut scratch, end, Some(&mut begun), &mut Vec::new());
+    assert_eq!((left, begun.missing), (Ok(10_000), 0));
+    assert_eq!(scratch[..10_000], text[40_000..]);
+    assert_eq!(message, [b"front", &text[..40_000]].concat());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use filermark_model::Nanos;
 use filermark_net::FrameProgress;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::net::SocketAddr;
 
 /// Bytes of a message.
 pub(super) const MESSAGE: usize = 8;
@@ -89,6 +90,8 @@ impl From<OpBase> for Op {
 pub(super) struct ConnState {
     own: Vec<u8>,
     event: Event,
+    /// It was made while the shard ran; its calls go on with the first connection.
+    is_aside: bool,
 }
 
 /// The state of a shard; with `AGAIN` calls are sent again after a loss.
@@ -101,6 +104,11 @@ pub(super) struct Core<const AGAIN: bool> {
     pub(super) incidents: BTreeMap<String, u64>,
     /// The next call ends when it is to be encoded, as a call on a file that was lost.
     pub(super) ends_next: bool,
+    /// Calls go to this address, over a connection of their own.
+    pub(super) aside: Option<SocketAddr>,
+    /// Its number, once there is one.
+    aside_conn: Option<u32>,
+    new: Option<SocketAddr>,
 }
 
 impl<const AGAIN: bool> Core<AGAIN> {
@@ -112,6 +120,9 @@ impl<const AGAIN: bool> Core<AGAIN> {
             slots: Vec::new(),
             incidents: BTreeMap::new(),
             ends_next: false,
+            aside: None,
+            aside_conn: None,
+            new: None,
         }
     }
 
@@ -202,10 +213,34 @@ impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
 
     fn submit(&mut self, request: &Request) -> Submit {
         let op = self.ops.begin(request);
+        let conn = match (self.aside, self.aside_conn) {
+            (None, _) => 0,
+            (Some(_), Some(conn)) => conn,
+            (Some(address), None) => {
+                self.new = Some(address);
+                let conn = self.calls.add_connection();
+                *self.aside_conn.insert(conn)
+            }
+        };
         self.calls
-            .begin(op, 0, self.state.now)
+            .begin(op, conn, self.state.now)
             .expect("a free slot");
         Submit::Queued
+    }
+
+    fn new_connection(&mut self) -> Option<(Peer, ConnState)> {
+        let state = ConnState {
+            is_aside: true,
+            ..ConnState::default()
+        };
+        Some((self.new.take()?.into(), state))
+    }
+
+    fn gone_after(&self, state: &ConnState, usual: Nanos) -> Nanos {
+        match state.is_aside {
+            true => Nanos::ZERO,
+            false => usual,
+        }
     }
 
     fn connected(&mut self, _conn: u32, state: &mut ConnState) -> Event {
@@ -214,7 +249,10 @@ impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
     }
 
     fn closed(&mut self, _conn: u32, state: &mut ConnState) {
-        *state = ConnState::default();
+        *state = ConnState {
+            is_aside: state.is_aside,
+            ..ConnState::default()
+        };
         if !AGAIN {
             self.slots.clear();
         }
@@ -284,6 +322,14 @@ impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
 
     fn fail_call(&mut self, slot: u32, status: Status) {
         let now = self.state.now;
+        if self.calls.get(slot).conn != 0 && !self.state.stopping {
+            self.calls.park(slot);
+            let call = self.calls.get_mut(slot);
+            call.conn = 0;
+            call.slot = None;
+            self.calls.unpark(slot, now);
+            return;
+        }
         self.over(slot, status, now);
     }
 

@@ -124,6 +124,8 @@ pub struct PartSetup<'a> {
 pub struct PartFiles {
     /// The rc file.
     pub rc: String,
+    /// Where the lines of the options begin in it, which are the last.
+    pub options_at: usize,
     /// The files that it names: name and text.
     pub others: Vec<(String, String)>,
 }
@@ -212,10 +214,15 @@ pub fn files(part: Part, target: &Target, setup: &PartSetup<'_>, base: &str) -> 
     set("STOP_IF", "p99>5s for 10s, errors>50%, free<1%");
     // The classical limits are those of a requested rate.
     set("RESPONSE_LIMIT_MS", "0");
+    let options_at = rc.len();
     for (name, value) in setup.options {
         let _ = writeln!(rc, "{name}={}", quoted(value));
     }
-    PartFiles { rc, others }
+    PartFiles {
+        rc,
+        options_at,
+        others,
+    }
 }
 
 /// A value of an rc file, which has no more than one kind of quotes.
@@ -348,6 +355,9 @@ mod tests {
         let rc = files(Part::Random, &target, &setup, "quick").rc;
         assert_eq!(rc.matches("RUNTIME=").count(), 1, "{rc}");
         assert!(rc.ends_with("RUNTIME=7\nUSERNAME=\"o'x y\"\n"), "{rc}");
+        let own = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+        assert_eq!(target.protocol(&own("NFS_VERSION", "4.1")), "NFSv4.1");
+        assert_eq!(target.protocol(&own("RUNTIME", "7")), "NFSv3");
     }
 
     /// Every rc file is one that `run` takes.

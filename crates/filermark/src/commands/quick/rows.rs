@@ -182,23 +182,28 @@ fn cached_pcnt(point: &PointRecord) -> Option<f64> {
 const SHORT: &str = "Not a standard run: short, one client, a small file set, no requested rate.";
 
 /// Prints the parts on stdout; `wanted` is how many there should be.
-pub fn print(output: &OutputArgs, target: &Target, rows: &[Row], wanted: usize) {
+pub fn print(
+    output: &OutputArgs,
+    (target, protocol): (&Target, &str),
+    rows: &[Row],
+    wanted: usize,
+) {
     let verdict = verdict(rows, wanted);
     if output.json {
-        stdout::print_json(&json(target, rows, verdict));
+        stdout::print_json(&json((target, protocol), rows, verdict));
         return;
     }
     stdout::print(&table(target, rows, verdict));
 }
 
-fn json(target: &Target, rows: &[Row], verdict: &str) -> serde_json::Value {
+fn json((target, protocol): (&Target, &str), rows: &[Row], verdict: &str) -> serde_json::Value {
     serde_json::json!({
         "schema": SCHEMA_VERSION,
         "program": "filermark",
         "version": env!("CARGO_PKG_VERSION"),
         "notice": filermark_model::NOT_A_SPEC_RESULT,
         "target": target.name(),
-        "protocol": target.protocol(),
+        "protocol": protocol,
         "verdict": verdict,
         "parts": rows,
     })

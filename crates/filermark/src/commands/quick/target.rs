@@ -87,12 +87,19 @@ impl Target {
         }
     }
 
-    /// The protocol in words.
-    pub const fn protocol(&self) -> &'static str {
+    /// The protocol in words; `options` are names and values of parameters.
+    pub fn protocol(&self, options: &[(String, String)]) -> String {
         match self {
-            Self::Directory(_) => "file system",
-            Self::Nfs(_) => "NFSv3",
-            Self::Smb { .. } => "SMB",
+            Self::Directory(_) => "file system".to_owned(),
+            Self::Nfs(_) => {
+                let mut versions = options.iter().rev();
+                let version = versions.find(|(name, _)| name == "NFS_VERSION");
+                format!(
+                    "NFSv{}",
+                    version.map_or("3", |(_, version)| version.as_str())
+                )
+            }
+            Self::Smb { .. } => "SMB".to_owned(),
         }
     }
 

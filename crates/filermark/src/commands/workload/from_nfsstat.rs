@@ -7,7 +7,7 @@ use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_cli_kit::files::{read_limited, refuse_inputs, write_whole};
 use filermark_cli_kit::view::print_stderr_line;
 use filermark_config::nfsstat::{
-    Dialect, MixOfCounts, Statistics, TEXT_BYTES_MAX, Version, mix_file, read_statistics,
+    Dialect, MixOfCounts, Statistics, TEXT_BYTES_MAX, Version, mix_file, ops_of, read_statistics,
 };
 use filermark_model::benchmark::{Protocol, SHIPPED};
 use filermark_model::plan::NfsVersion;
@@ -31,15 +31,17 @@ const CALLS_FEW: u128 = 1_000;
 /// The benchmark to run with a mix of a version's operations: the built-in one for that
 /// version whose own mix is nearest.
 fn nearest_benchmark(made: &MixOfCounts, run: NfsVersion) -> Result<Benchmark, CommandError> {
-    let protocols: &[Protocol] = match (made.version, run) {
-        (Version::V2, _) => &[Protocol::Nfs2],
-        (Version::V3 | Version::V4, NfsVersion::V42) => &[Protocol::Nfs3, Protocol::Nfs42],
-        (Version::V3 | Version::V4, _) => &[Protocol::Nfs3],
+    let of_run = |protocol: Protocol| protocol.nfs_version() == Some(run);
+    let has_own = run.has_state() && Protocol::ALL.iter().copied().any(of_run);
+    let is_wanted = |protocol: Protocol| match made.version {
+        Version::V2 => protocol == Protocol::Nfs2,
+        Version::V3 | Version::V4 if has_own => of_run(protocol),
+        Version::V3 | Version::V4 => protocol == Protocol::Nfs3,
     };
     let mut best: Option<(f64, Benchmark)> = None;
     for (name, _) in SHIPPED {
         let benchmark = Benchmark::shipped(name).map_err(CommandError::of)?;
-        if !protocols.contains(&benchmark.protocol) {
+        if !is_wanted(benchmark.protocol) {
             continue;
         }
         let differences = made.differences(&benchmark.mix);
@@ -86,7 +88,8 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> CommandResult {
     let near = nearest_benchmark(&made, run)?;
     print(&made, &near);
     let mine = args.output.as_deref().map(Path::display);
-    let over = match run.has_state() {
+    // A benchmark of the version needs no NFS_VERSION.
+    let over = match run.has_state() && near.protocol.nfs_version() != Some(run) {
         true => format!("-o NFS_VERSION={} ", run.name()),
         false => String::new(),
     };
@@ -99,15 +102,6 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> CommandResult {
         ),
     });
     Ok(ExitCode::SUCCESS)
-}
-
-/// The operations that a run over a version can have.
-const fn ops_of(run: NfsVersion) -> &'static [Op] {
-    match run {
-        NfsVersion::V2 | NfsVersion::V3 | NfsVersion::V40 => Op::NFS3,
-        NfsVersion::V41 => Op::NFS41,
-        NfsVersion::V42 => Op::NFS42,
-    }
 }
 
 /// The operations that the mix may have.
@@ -181,7 +175,7 @@ fn print(made: &MixOfCounts, near: &Benchmark) {
              /proc/net/rpc/nfsd has them whole, --since takes a shorter time",
         );
     }
-    if made.version == Version::V4 {
+    if made.version == Version::V4 && !made.of_client {
         print_stderr_line(
             "note: clients of version 4 request attributes with most operations, which version 3 \
             returns anyway: the share of getattr is too high",

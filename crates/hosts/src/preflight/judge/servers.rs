@@ -120,7 +120,15 @@ fn judge_export(client: &Client<'_>, server: &ServerInfo, export: &ExportInfo) -
         }
         Ok(false) => {
             let user = client.driver.describe().user;
-            let parameter = client.driver.facts().user_parameter;
+            let facts = client.driver.facts();
+            let parameter = facts.user_parameter;
+            if facts.has_name_space_root && export.path == "/" {
+                let host = &server.host;
+                let sentence = format!(
+                    "{mount_point} {mounts}, but {user} may not create files there: it is the root of the server's name space, which often has only the exports: name one of them ({host}:/export)"
+                );
+                return Check::failure(client.name, "mount", sentence);
+            }
             let sentence = format!(
                 "{mount_point} {mounts}, but {user} may not create files there: change its owner or mode, export it read-write, or set another user ({parameter})"
             );

@@ -1,8 +1,10 @@
 //! The NFS driver: its settings, what the program has to know of it, its counters.
 
+mod client_ids;
 mod counters;
 mod delegations;
 mod driver;
+mod layouts;
 mod security;
 
 use crate::benchmark::CommitPolicy;
@@ -10,9 +12,11 @@ use crate::op::Op;
 use crate::plan::Labels;
 use crate::plan::network::{Connections, IpChoice, Transport};
 use crate::protocol::NfsVersion;
+pub use client_ids::ClientIds;
 pub use counters::NfsCounter;
 pub use delegations::DelegationUse;
-pub(super) use driver::{NFS2, NFS3, NFS41, NFS42};
+pub(super) use driver::{NFS2, NFS3, NFS40, NFS41, NFS42};
+pub use layouts::LayoutUse;
 pub use security::NfsSecurity;
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +81,20 @@ pub struct NfsPlan {
     /// What is done with delegations (DELEGATIONS).
     #[serde(default, skip_serializing_if = "DelegationUse::is_refuse")]
     pub delegations: DelegationUse,
+    /// What is done with layouts (LAYOUTS).
+    #[serde(default, skip_serializing_if = "LayoutUse::is_refuse")]
+    pub layouts: LayoutUse,
     /// How procs share connections.
     pub connections: Connections,
+    /// Which connections are one client of version 4.1 or 4.2 (CLIENT_IDS).
+    #[serde(default, skip_serializing_if = "ClientIds::is_connection")]
+    pub client_ids: ClientIds,
+    /// How many connections each client has (NCONNECT).
+    #[serde(
+        default = "NfsPlan::nconnect_default",
+        skip_serializing_if = "NfsPlan::is_nconnect_default"
+    )]
+    pub nconnect: u32,
     /// How long a reply may take before the call is sent again on a new
     /// connection, in milliseconds (RPC_TIMEOUT_MS).
     pub rpc_timeout_ms: u32,
@@ -157,7 +173,10 @@ impl NfsPlan {
         ("rpc_timeout_ms", "RPC_TIMEOUT_MS"),
         ("rpc_retries", "RPC_RETRIES"),
         ("connections", "connections"),
+        ("client_ids", "CLIENT_IDS"),
+        ("nconnect", "NCONNECT"),
         ("delegations", "DELEGATIONS"),
+        ("layouts", "LAYOUTS"),
         ("nfs_port", "NFS_PORT"),
         ("mount_port", "MOUNT_PORT"),
         ("transport", "transport (TCP)"),
@@ -215,7 +234,10 @@ impl Default for NfsPlan {
             ip: IpChoice::default(),
             tls: None,
             delegations: DelegationUse::default(),
+            layouts: LayoutUse::default(),
             connections: Connections::default(),
+            client_ids: ClientIds::default(),
+            nconnect: Self::nconnect_default(),
             rpc_timeout_ms: 60_000,
             rpc_retries: 5,
             connect_timeout_ms: 10_000,
@@ -233,6 +255,15 @@ impl NfsPlan {
             None if self.version.has_state() => None,
             None => Some(self.portmap_port).filter(|port| *port != PORTMAP_PORT),
         }
+    }
+
+    /// A client has one connection.
+    const fn nconnect_default() -> u32 {
+        1
+    }
+
+    const fn is_nconnect_default(nconnect: &u32) -> bool {
+        *nconnect == Self::nconnect_default()
     }
 
     /// What plans have that were written before there was UDP: the 1.1 s that kernel

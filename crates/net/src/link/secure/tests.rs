@@ -53,7 +53,7 @@ fn serve(mut stream: TcpStream, tls: &ServerTls, plain: &[u8]) -> TcpStream {
         let came = stream.read(&mut scratch[at..]).expect("bytes");
         assert_ne!(came, 0, "the client has closed the connection");
         channel
-            .receive(&mut scratch, at + came, &mut out)
+            .receive(&mut scratch, at + came, None, &mut out)
             .expect("a handshake");
         stream.write_all(&out).expect("sent");
         out.clear();

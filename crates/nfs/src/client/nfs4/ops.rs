@@ -68,6 +68,8 @@ pub struct FileSystemFacts {
     pub pathconf: Option<PathconfOk>,
     /// The attributes that the server supports for this file system.
     pub supported: Bitmap4,
+    /// The server has layouts of flexible files (RFC 8435) for it.
+    pub has_flexible_files: bool,
 }
 
 /// Name of the only owner of opens; in version 4.0 a number follows.
@@ -75,6 +77,7 @@ const OWNER: &[u8] = b"filermark";
 
 /// The attributes of [`FileSystemFacts`], without those of version 3.
 const FACTS: Bitmap4 = Bitmap4::of(&[
+    Attribute::FsLayoutTypes,
     Attribute::SupportedAttrs,
     Attribute::LinkSupport,
     Attribute::SymlinkSupport,
@@ -554,6 +557,8 @@ impl Nfs4Client {
                 fsstat: translate::fsstat(&of_system),
                 pathconf,
                 supported: of_system.supported_attrs.unwrap_or_default(),
+                has_flexible_files: (of_system.fs_layout_types)
+                    .is_some_and(|types| types.iter().any(|of| of == layout_type::FLEX_FILES)),
             }))
         })
     }

@@ -79,6 +79,7 @@ impl Contexts {
         Some(Self {
             places: vec![place],
             of_conn: vec![0],
+            full_since: vec![None],
             sent: HashMap::new(),
             waiting: Vec::new(),
             plain: Vec::new(),

@@ -1,5 +1,5 @@
-//! Answers to calls of the server on the connection (RFC 8881 section 20): recalls of delegations, and
-//! what else a server may call, as it may wait for an answer.
+//! Answers to calls of the server on the connection (RFC 8881 section 20): recalls of delegations
+//! and layouts, and what else a server may call, as it may wait for an answer.
 
 use super::setup::lost;
 use super::state::Sessions;
@@ -41,12 +41,12 @@ impl Core<Sessions> {
         let Ok(header) = CallHeader::decode(&mut d) else {
             return Event::Nothing;
         };
-        let client = &mut self.own.clients[conn as usize];
-        if client.unsent.len() > UNSENT_MAX {
+        let of = self.own.conn(conn);
+        if of.unsent.len() > UNSENT_MAX {
             return lost("the server sends callbacks and does not take the answers".to_owned());
         }
         // Out of its place while the tables are looked at.
-        let mut out = std::mem::take(&mut client.unsent);
+        let mut out = std::mem::take(&mut of.unsent);
         let open = OpenRecord::begin(&mut out);
         match header.proc {
             PROC_NULL => ReplyHeader::encode_success(&mut out, header.xid),
@@ -60,7 +60,7 @@ impl Core<Sessions> {
             }
         }
         open.finish(&mut out);
-        self.own.client(conn).unsent = out;
+        self.own.conn(conn).unsent = out;
         if self.own.client(conn).has_recalls {
             self.return_recalled(conn);
         }
@@ -165,6 +165,7 @@ impl Core<Sessions> {
                 self.recall_any(conn, args.objects_to_keep, kinds);
                 Nfsstat4::Ok
             }
+            Args::Layoutrecall(args) => self.recall_layouts(conn, args),
             Args::Getattr(args) => match self.delegated_attributes(conn, args) {
                 None => Nfsstat4::Badhandle,
                 Some((change, size)) => {
@@ -198,7 +199,7 @@ enum Numbered {
     Refused(Nfsstat4),
 }
 
-/// The answer to what has nothing to do with delegations: there are no layouts.
+/// The answer to what has nothing to do with delegations and layouts.
 const fn answer_status(operation: Operation) -> Nfsstat4 {
     match operation {
         Operation::Recall | Operation::Getattr => Nfsstat4::Badhandle,

@@ -1,29 +1,16 @@
-//! The client of a connection: its session, and what the server has lost of it.
+//! A client: its session, and what the server has lost of it. `conns` has its connections.
 
+use super::devices::Device;
 use crate::version4::{ClientIdentity, Established, SessionRequest, SessionSetup};
 use filermark_model::Nanos;
 use filermark_onc::nfs4::Sessionid4;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// How often in a row sessions may be lost before calls end.
-const LOSSES_MAX: u32 = 8;
+pub(super) const LOSSES_MAX: u32 = 8;
 /// The lease is renewed after a third of it without a call.
 const RENEWALS: u64 = 3;
-
-/// What is under way on the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// There is no connection.
-    Down,
-    /// A session is set up.
-    SettingUp,
-    /// The server was not ready; the set-up goes on when a timer expires.
-    Waiting,
-    /// The session is bound to a new connection.
-    Binding,
-    /// Calls can be sent.
-    Up,
-}
 
 /// How far the end of a client is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,11 +37,18 @@ impl Ending {
     }
 }
 
-/// The client of a connection.
+/// A client with its connections.
 #[derive(Debug)]
 pub(crate) struct Client {
     identity: ClientIdentity,
-    pub(super) stage: Stage,
+    /// The numbers of its connections.
+    conns: Vec<u32>,
+    /// The place of the last one that a call went over.
+    turn: usize,
+    /// Those whose calls wait for a slot, the longest wait first.
+    pub(super) blocked: VecDeque<u32>,
+    /// The connection on which the session is set up.
+    set_up_by: Option<u32>,
     pub(super) setup: Option<SessionSetup>,
     pub(super) session: Option<Box<Established>>,
     /// The server does not know the session any more, or it cannot be used.
@@ -67,25 +61,21 @@ pub(crate) struct Client {
     losses: u32,
     /// Calls ended without a reply: their slots cannot be used any more.
     pub(super) dead_slots: u32,
-    /// The xid of the set-up's call under way.
-    pub(super) xid: u32,
-    /// Messages of the set-up, and answers to callbacks.
-    pub(super) unsent: Vec<u8>,
     /// When the last call with SEQUENCE was encoded.
     pub(super) last_call: Nanos,
     pub(super) has_renewal_timer: bool,
     pub(super) is_renewing: bool,
-    /// Since when all slots are in use and calls wait.
-    pub(super) full_since: Option<Nanos>,
     /// The bits of `sr_status_flags` that were reported already.
     pub(super) flags_seen: u32,
     /// Sequence number of the last callback in the session.
     pub(super) callback_number: u32,
     /// The results of that callback, for a retry.
     pub(super) callback_results: Vec<u8>,
-    /// Delegations were recalled that are not returned yet.
+    /// Delegations or layouts were recalled that are not returned yet.
     pub(super) has_recalls: bool,
-    /// CLOSEs and DELEGRETURNs under way.
+    /// Data servers of its layouts.
+    pub(super) devices: Vec<Device>,
+    /// CLOSEs, DELEGRETURNs and LAYOUTRETURNs under way.
     pub(super) closing: u32,
     /// How far the end of it is.
     pub(super) ending: Ending,
@@ -94,11 +84,14 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client that is not set up.
+    /// A client that is not set up, without connections.
     pub(crate) fn new(identity: ClientIdentity) -> Self {
         Self {
             identity,
-            stage: Stage::Down,
+            conns: Vec::new(),
+            turn: 0,
+            blocked: VecDeque::new(),
+            set_up_by: None,
             setup: None,
             session: None,
             is_lost: false,
@@ -106,16 +99,14 @@ impl Client {
             number: 0,
             losses: 0,
             dead_slots: 0,
-            xid: 0,
-            unsent: Vec::new(),
             last_call: Nanos::ZERO,
             has_renewal_timer: false,
             is_renewing: false,
-            full_since: None,
             flags_seen: 0,
             callback_number: 0,
             callback_results: Vec::new(),
             has_recalls: false,
+            devices: Vec::new(),
             closing: 0,
             ending: Default::default(),
             is_refused: false,
@@ -141,10 +132,43 @@ impl Client {
         });
     }
 
-    /// The connection has ended.
-    pub(super) fn disconnected(&mut self) {
-        self.stage = Stage::Down;
-        self.unsent.clear();
+    /// Its connections.
+    #[inline]
+    pub(super) fn conns(&self) -> &[u32] {
+        &self.conns
+    }
+
+    /// Adds a connection. Nothing is allocated after that when one waits for a slot.
+    pub(super) fn add_conn(&mut self, conn: u32) {
+        self.conns.push(conn);
+        self.blocked.reserve(self.conns.len());
+    }
+
+    /// The connection after the one of the last turn.
+    pub(super) fn take_turn(&mut self) -> u32 {
+        self.turn = (self.turn + 1) % self.conns.len().max(1);
+        self.conns.get(self.turn).copied().unwrap_or_default()
+    }
+
+    /// Whether another connection than this one sets the session up.
+    pub(super) fn is_set_up_by_another(&self, conn: u32) -> bool {
+        self.set_up_by.is_some_and(|by| by != conn)
+    }
+
+    /// The session is set up on this connection.
+    pub(super) fn set_up_on(&mut self, conn: u32) {
+        self.set_up_by = Some(conn);
+    }
+
+    /// The set-up on this connection is over; returns whether there was one.
+    pub(super) fn end_setup_on(&mut self, conn: u32) -> bool {
+        self.set_up_by.take_if(|by| *by == conn).is_some()
+    }
+
+    /// Whether a slot of the session is free.
+    pub(super) fn has_free_slot(&self) -> bool {
+        let session = self.session.as_ref().filter(|_| !self.is_lost);
+        session.is_some_and(|known| known.session.slots().has_free())
     }
 
     /// The session cannot be used any more; returns whether another one is to be tried.
@@ -210,6 +234,11 @@ impl Client {
     /// Whether there is a session that the server knows, as far as is known.
     pub(super) fn has_session(&self) -> bool {
         self.session.is_some() && !self.is_lost
+    }
+
+    /// Whether its lease is to be renewed when no call does it.
+    pub(super) fn needs_renewal(&self) -> bool {
+        self.has_session() && !self.is_renewing && self.ending == Ending::Running
     }
 
     /// The renewal under way has ended.

@@ -8,6 +8,7 @@ use super::state::{Closing, Sessions};
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use filermark_engine::driver::Action;
+use filermark_model::plan::DelegationUse;
 use filermark_onc::nfs3::Procedure;
 use filermark_onc::nfs4::{
     CompoundRes, GetattrArgs, Nfsstat4, OpenDelegation4, Operation, Stateid4,
@@ -74,7 +75,12 @@ impl Core<Sessions> {
         rest: CompoundRes<'_, Operation>,
     ) {
         let (mut held, tally) = match granted {
-            OpenDelegation4::None | OpenDelegation4::NoneExt(_) => return,
+            OpenDelegation4::None | OpenDelegation4::NoneExt(_) => {
+                if self.own.delegations == DelegationUse::Keep {
+                    self.counters.add(Tally::DelegationsNone);
+                }
+                return;
+            }
             OpenDelegation4::Read(given) => (
                 Delegation::new(given.stateid, false, given.recall),
                 Tally::DelegationsRead,
@@ -144,6 +150,9 @@ impl Core<Sessions> {
             proc,
             key,
             owner: None,
+            lock_owner: None,
+            layout: None,
+            is_unclosed: false,
         });
         if !self.own_call(conn, op, kind(place)) {
             self.own.forget_closing(place);
@@ -153,17 +162,17 @@ impl Core<Sessions> {
         true
     }
 
-    /// The procs of a connection.
-    fn procs_of(&self, conn: u32) -> impl Iterator<Item = usize> + use<> {
+    /// The procs of a connection's client.
+    pub(super) fn procs_of(&self, conn: u32) -> impl Iterator<Item = usize> + use<> {
         let procs = self.procs.iter().map(|proc| proc.conn).enumerate();
         let own: Vec<usize> = procs
-            .filter(|(_, of)| *of == conn)
+            .filter(|(_, of)| self.own.is_same_client(*of, conn))
             .map(|(at, _)| at)
             .collect();
         own.into_iter()
     }
 
-    /// Returns the delegations that were recalled and that no call uses.
+    /// Returns the delegations and layouts that were recalled and that no call uses.
     pub(super) fn return_recalled(&mut self, conn: u32) {
         for proc in self.procs_of(conn) {
             while let Some(key) = self.own.opens[proc].recalled() {
@@ -172,7 +181,10 @@ impl Core<Sessions> {
                 }
             }
         }
-        let mut left = false;
+        if !self.return_due_layouts(conn) {
+            return;
+        }
+        let mut left = self.has_ended_layouts(conn);
         for proc in self.procs_of(conn) {
             let mut held = self.own.opens[proc].delegations();
             left |= held.any(|held| held.is_recalled);
@@ -207,21 +219,20 @@ impl Core<Sessions> {
         }
     }
 
-    /// Whether an operation that creates a file is under way on the connection.
+    /// Whether an operation that creates a file is under way for the client.
     fn creates(&self, conn: u32) -> bool {
-        let mut next = self.calls.first(conn);
-        while let Some(slot) = next {
-            if self.calls.get(slot).procedure == Procedure::Create {
-                return true;
-            }
-            next = self.calls.after(slot);
-        }
-        false
+        let is_create = |slot: u32| self.calls.get(slot).procedure == Procedure::Create;
+        let mut conns = self.own.client_of(conn).conns().iter();
+        conns.any(|conn| {
+            let first = self.calls.first(*conn);
+            std::iter::successors(first, |slot| self.calls.after(*slot)).any(is_create)
+        })
     }
 
     /// CB_RECALL_ANY: returns what is beyond the number of delegations that may stay.
     pub(super) fn recall_any(&mut self, conn: u32, keep: u32, (read, write): (bool, bool)) {
         let mut left = keep;
+        let mut is_recalled = false;
         for proc in self.procs_of(conn) {
             for held in self.own.opens[proc].delegations() {
                 let is_meant = if held.writes { write } else { read };
@@ -233,10 +244,11 @@ impl Core<Sessions> {
                     continue;
                 }
                 held.is_recalled = true;
+                is_recalled = true;
                 self.counters.add(Tally::DelegationsRecalled);
-                self.own.clients[conn as usize].has_recalls = true;
             }
         }
+        self.own.client(conn).has_recalls |= is_recalled;
     }
 
     /// CB_GETATTR: `change` and `size` of a file with a delegation for writing (RFC 8881 section 10.4.3).

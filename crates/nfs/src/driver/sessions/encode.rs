@@ -84,6 +84,14 @@ impl Core<Sessions> {
     /// Appends the next call of a connection that may be sent now; returns whether there was
     /// one.
     pub(super) fn encode_session_call(&mut self, conn: u32, out: &mut Vec<u8>) -> bool {
+        let is_encoded = self.encode_first(conn, out);
+        if !is_encoded {
+            self.pass_on_slots(conn);
+        }
+        is_encoded
+    }
+
+    fn encode_first(&mut self, conn: u32, out: &mut Vec<u8>) -> bool {
         while let Some(slot) = self.calls.next_to_encode(conn) {
             match self.prepare(slot) {
                 Prepared::Ready => {}
@@ -97,7 +105,7 @@ impl Core<Sessions> {
             return true;
         }
         // Nothing waits any more.
-        self.own.client(conn).full_since = None;
+        self.own.conn(conn).full_since = None;
         false
     }
 
@@ -108,10 +116,12 @@ impl Core<Sessions> {
         }
         let now = self.state.now;
         let call = self.calls.get_mut(slot);
-        if !compounds::needs_slot(call, self.own.request.minor) {
+        if !compounds::needs_slot(call) {
             return true;
         }
-        let client = &mut self.own.clients[call.conn as usize];
+        let conn = call.conn;
+        let place = self.own.place(conn);
+        let client = &mut self.own.clients[place];
         if call.own.slot.is_some() && call.own.session != client.number {
             call.own.slot = None;
             // The earlier session may have executed it.
@@ -125,12 +135,12 @@ impl Core<Sessions> {
         };
         if call.own.slot.is_none() {
             let Some(taken) = established.session.take_slot() else {
-                client.full_since.get_or_insert(now);
+                self.own.block(conn, now);
                 return false;
             };
             call.own.slot = Some(taken);
             call.own.session = client.number;
-            if let Some(since) = client.full_since {
+            if let Some(since) = self.own.conns[conn as usize].full_since {
                 let waited_us = now.since(since.max(call.first)).0 / 1_000;
                 self.counters.add(Tally::SlotWaits);
                 self.counters.add_many(Tally::SlotWaitTime, waited_us);
@@ -167,17 +177,20 @@ impl Core<Sessions> {
         }
         let call = self.calls.get(slot);
         let op = self.ops.get(call.op);
-        if compounds::of(call, self.own.request.minor).is_empty() {
+        if compounds::is_null(call) {
             self.template.begin(out, call.xid, PROC_NULL).finish(out);
             return;
         }
         let record = self.template.begin(out, call.xid, PROC_COMPOUND);
-        let mut compound = begin_compound(out, self.own.request.minor);
-        let client = &self.own.clients[call.conn as usize];
-        if let (Some(taken), Some(established)) = (call.own.slot, &client.session) {
-            let cachethis = compounds::is_cached(call);
-            compound.op(&established.session.sequence(taken, cachethis));
-        }
+        let client = self.own.client_of(call.conn);
+        let mut compound = match (call.own.slot, &client.session) {
+            (Some(taken), Some(established)) => {
+                let session = &established.session;
+                let sequence = session.sequence(taken, compounds::is_cached(call));
+                CompoundWriter::begin_in_session(out, session.minor().number(), &sequence)
+            }
+            _ => begin_compound(out, self.own.request.minor),
+        };
         match call.own.kind {
             Some(StateCall::Work(work)) => {
                 self.encode_work(work, call, op, stateid, &mut compound);
@@ -219,8 +232,7 @@ impl Core<Sessions> {
         op: &LogicalOp,
         compound: &mut CompoundWriter<'_, Operation>,
     ) {
-        let client = &self.own.clients[call.conn as usize];
-        let session = client.session.as_ref().map(|known| &known.session);
+        let client = self.own.client_of(call.conn);
         match kind {
             StateCall::Open(key) => {
                 let owner = self.owner_name(call, op.proc);
@@ -262,7 +274,7 @@ impl Core<Sessions> {
             }
             StateCall::Renew if self.own.has_sessions() => {}
             StateCall::Renew => {
-                let clientid = session.map(|s| s.clientid()).unwrap_or_default();
+                let clientid = self.clientid(call.conn);
                 compound.op(&RenewArgs { clientid });
             }
             // It is encoded by `encode_work`.
@@ -282,12 +294,43 @@ impl Core<Sessions> {
                     compound.op(&FreeStateidArgs { stateid });
                 }
             }
+            StateCall::Layoutget(key, access) => {
+                self.encode_layoutget((op.proc, key), access, compound);
+            }
+            StateCall::Getdeviceinfo(device) => {
+                self.encode_getdeviceinfo(call.conn, device, compound);
+            }
+            StateCall::ReturnLayout(place, commits) => {
+                if let Some(returned) = self.own.closing(place) {
+                    compound.op(&putfh(returned.handle.handle()));
+                    self.encode_return(&returned, commits, compound);
+                }
+            }
+            StateCall::CloseReturning(place, commits) => {
+                if let Some(closing) = self.own.closing(place) {
+                    compound.op(&putfh(closing.handle.handle()));
+                    self.encode_return(&closing, commits, compound);
+                    compound.op(&CloseArgs {
+                        seqid: 0,
+                        open_stateid: closing.stateid,
+                    });
+                }
+            }
             StateCall::DestroySession => {
                 let sessionid = client.to_be_destroyed().unwrap_or_default();
                 compound.op(&DestroySessionArgs { sessionid });
             }
+            StateCall::ReleaseOwner { proc, number } => {
+                let owner = OwnerName::of_locks(self.own.owners[proc as usize], number);
+                compound.op(&ReleaseLockownerArgs {
+                    lock_owner: StateOwner4 {
+                        clientid: self.clientid(call.conn),
+                        owner: owner.as_bytes(),
+                    },
+                });
+            }
             StateCall::DestroyClientid => {
-                let clientid = session.map(|s| s.clientid()).unwrap_or_default();
+                let clientid = self.clientid(call.conn);
                 compound.op(&DestroyClientidArgs { clientid });
             }
         }
@@ -459,15 +502,22 @@ impl Core<Sessions> {
         }
     }
 
+    /// The client ID of a connection; 0: there is none.
+    pub(super) fn clientid(&self, conn: u32) -> Clientid4 {
+        let client = self.own.client_of(conn);
+        let session = client.session.as_ref().map(|up| &up.session);
+        session.map_or(0, |session| session.clientid())
+    }
+
     /// The name of the owner of an OPEN.
-    fn owner_name(&self, call: &Call<SessionCall>, proc: u32) -> OwnerName {
+    pub(super) fn owner_name(&self, call: &Call<SessionCall>, proc: u32) -> OwnerName {
         let number = call.own.owner.map(|owner| owner.number);
         OwnerName::new(self.own.owners[proc as usize], number)
     }
 
     /// OPEN of the current file for this access. In a session client ID and sequence number are not used;
     /// where delegations are kept, the server decides whether it grants one.
-    fn open_args<'a>(
+    pub(super) fn open_args<'a>(
         &self,
         call: &Call<SessionCall>,
         access: u32,
@@ -483,12 +533,10 @@ impl Core<Sessions> {
         if has_sessions {
             return open;
         }
-        let client = &self.own.clients[call.conn as usize];
-        let session = client.session.as_ref().map(|up| &up.session);
         OpenArgs {
             seqid: call.own.owner.map_or(0, |owner| owner.seqid),
             owner: StateOwner4 {
-                clientid: session.map_or(0, |session| session.clientid()),
+                clientid: self.clientid(call.conn),
                 owner: owner.as_bytes(),
             },
             ..open
@@ -548,7 +596,7 @@ pub(super) const fn putfh(object: FileHandle4<'_>) -> PutfhArgs<'_> {
 }
 
 /// OPEN in a session, which needs no client ID and no sequence number.
-pub(super) const fn open_args<'a>(
+const fn open_args<'a>(
     share_access: u32,
     owner: &'a [u8],
     openhow: Openflag4<'a>,

@@ -1,6 +1,6 @@
 //! The end of the clients: CLOSE of what is open, DESTROY_SESSION, DESTROY_CLIENTID. Servers
-//! keep clients that do not send them for a long time. Version 4.0 has CLOSE alone: its client IDs
-//! end with their leases (RFC 7530 section 9.5).
+//! keep clients that do not send them for a long time. Version 4.0 has CLOSE and RELEASE_LOCKOWNER alone: its
+//! client IDs end with their leases (RFC 7530 section 9.5).
 
 use super::client::Ending;
 use super::compounds::StateCall;
@@ -13,24 +13,28 @@ impl Core<Sessions> {
     pub(super) fn end_clients(&mut self) -> bool {
         self.close_idle();
         let mut is_complete = true;
-        for conn in 0..self.own.clients.len() as u32 {
-            self.end_client(conn);
-            is_complete &= self.own.client(conn).ending == Ending::Done;
+        for place in 0..self.own.clients.len() {
+            if let Some(conn) = self.own.clients[place].conns().first().copied() {
+                self.end_client(conn);
+                is_complete &= self.own.clients[place].ending == Ending::Done;
+            }
         }
         !is_complete
     }
 
     fn end_client(&mut self, conn: u32) {
         let has_sessions = self.own.has_sessions();
+        let releases = self.own.released.iter().any(|owner| owner.conn == conn);
         let client = self.own.client(conn);
         match client.ending {
             Ending::Running if client.session.is_none() => client.ending = Ending::Done,
             Ending::Running => client.ending = Ending::Closing,
-            Ending::Closing if client.closing == 0 && !has_sessions => {
+            Ending::Closing if client.closing == 0 && !has_sessions && !releases => {
                 client.session = None;
                 client.ending = Ending::Done;
             }
-            Ending::Closing if client.closing == 0 => {
+            // A SEQUENCE over another connection would find the session gone.
+            Ending::Closing if client.closing == 0 && has_sessions && !client.is_renewing => {
                 if client.to_be_destroyed().is_none() {
                     client.ending = Ending::Client;
                 } else if self.own_call(conn, None, StateCall::DestroySession) {

@@ -2,7 +2,8 @@
 
 use super::compounds::StateCall;
 use super::opens::{self, OpenFile, OpenState};
-use super::state::{Closing, SessionCall, Sessions, Waiter};
+use super::state::{Closing, Released, SessionCall, Sessions, Waiter};
+use super::work_calls::Work;
 use crate::driver::core::{Core, Span};
 use crate::driver::counters::Tally;
 use crate::driver::ops::INTERNAL;
@@ -27,6 +28,8 @@ pub(super) enum Need {
     Closed(u32),
     /// Neither its OPEN nor its CLOSE is under way.
     Settled(u32),
+    /// No LOCK or LOCKU of another operation is under way.
+    Turn(u32),
 }
 
 /// Whether a call can be sent, as far as its file is concerned.
@@ -46,8 +49,9 @@ impl Core<Sessions> {
             Some(op) => op,
             None if !self.ops.has_free_slot() => return false,
             None => {
-                let of_conn = |p: &crate::driver::core::Proc| p.conn == conn;
-                let proc = self.procs.iter().position(of_conn).unwrap_or(0) as u32;
+                let mut procs = self.procs.iter().map(|proc| proc.conn);
+                let proc = procs.position(|of| self.own.is_same_client(of, conn));
+                let proc = proc.unwrap_or(0) as u32;
                 self.ops.begin(&Request {
                     token: INTERNAL,
                     proc,
@@ -77,7 +81,11 @@ impl Core<Sessions> {
                 let opens = &self.own.opens[proc as usize];
                 let mut keys = keys.into_iter().flatten();
                 let closed = keys.find(|key| !opens.is_open(*key, share::BOTH));
-                return closed.map_or(Need::Nothing, |key| Need::Open(key, share::BOTH));
+                return match (closed, self.other_turn(slot)) {
+                    (Some(key), _) => Need::Open(key, share::BOTH),
+                    (None, Some(key)) => Need::Turn(key),
+                    (None, None) => Need::Nothing,
+                };
             }
             Some(_) => return Need::Nothing,
         }
@@ -86,6 +94,21 @@ impl Core<Sessions> {
                 Need::Open(self.key_of(slot), share::READ)
             }
             Procedure::Read | Procedure::Write => Need::Open(self.key_of(slot), share::BOTH),
+            Procedure::Setattr => {
+                let Action::Setattr {
+                    object,
+                    size: Some(_),
+                } = logical.action
+                else {
+                    return Need::Nothing;
+                };
+                let key = opens::of_object(object);
+                let file = self.own.opens[logical.proc as usize].get(key);
+                match file {
+                    Some(file) if file.access & share::WRITE == 0 => Need::Open(key, share::BOTH),
+                    _ => Need::Nothing,
+                }
+            }
             Procedure::Remove => {
                 let Action::Remove { dir, name } = logical.action else {
                     return Need::Nothing;
@@ -115,7 +138,7 @@ impl Core<Sessions> {
     }
 
     /// The key of the file of a transfer.
-    fn key_of(&self, slot: u32) -> u32 {
+    pub(super) fn key_of(&self, slot: u32) -> u32 {
         let call = self.calls.get(slot);
         let logical = self.ops.get(call.op);
         if logical.resending
@@ -128,7 +151,10 @@ impl Core<Sessions> {
             Action::Read { object, .. }
             | Action::Write { object, .. }
             | Action::Commit { object } => opens::of_object(object),
-            Action::V4(action) => opens::of_object(action.object()),
+            Action::V4(action) => match (call.own.kind, action.target()) {
+                (Some(StateCall::Work(Work::ReadBack)), Some(target)) => opens::of_object(target),
+                _ => opens::of_object(action.object()),
+            },
             _ => opens::of_object(PROC_DIR),
         }
     }
@@ -146,25 +172,36 @@ impl Core<Sessions> {
     }
 
     /// Whether the call can be sent as far as its file is concerned; if not, it waits for the
-    /// OPEN or CLOSE that is under way or is begun here.
+    /// OPEN, CLOSE or LAYOUTGET that is under way or is begun here, or goes to a data server.
     pub(super) fn prepare(&mut self, slot: u32) -> Prepared {
+        match self.prepare_open(slot) {
+            Prepared::Ready if self.own.uses_layouts() => self.prepare_layout(slot),
+            prepared => prepared,
+        }
+    }
+
+    fn prepare_open(&mut self, slot: u32) -> Prepared {
         let (key, access) = match self.need(slot) {
             Need::Nothing => return Prepared::Ready,
             Need::Open(key, access) => (key, access),
-            Need::Closed(key) | Need::Settled(key) => (key, 0),
+            Need::Closed(key) | Need::Settled(key) | Need::Turn(key) => (key, 0),
         };
         let is_to_be_open = access != 0;
         let call = self.calls.get(slot);
-        let (op, conn, xid) = (call.op, call.conn, call.xid);
+        let (op, conn) = (call.op, call.conn);
         let proc = self.ops.get(op).proc;
         let now = self.state.now;
         let file = self.own.opens[proc as usize].find(key);
         let lacks = |file: &OpenFile| access & !file.access != 0;
         let lacks_access = file.as_deref().is_some_and(lacks);
+        let has_turn = file.as_deref().is_some_and(|file| file.turn.is_some());
+        let is_asking = file.as_deref().is_some_and(|file| file.is_asking);
         let (state, is_sent) = file.map_or((None, false), |f| (Some(f.state), f.is_sent));
         let is_begun = match (state, is_to_be_open) {
+            (Some(OpenState::Open(_)), true) if lacks_access && is_asking => true,
             (Some(OpenState::Open(_)), true) if lacks_access => self.open(op, conn, key, access),
             (Some(OpenState::Open(_)), true) | (None, false) => return Prepared::Ready,
+            (Some(OpenState::Open(_)), false) if is_asking => true,
             (Some(OpenState::Opening | OpenState::Confirming(_) | OpenState::Closing), _) => {
                 // The wait for another operation's call is service time, too.
                 if is_sent {
@@ -176,11 +213,21 @@ impl Core<Sessions> {
                 self.make_space(op, conn);
                 self.open(op, conn, key, access)
             }
+            (Some(OpenState::Open(_)), false) if has_turn => {
+                self.ops.get_mut(op).stamp_sent(now);
+                true
+            }
             (Some(OpenState::Open(_)), false) => self.close(Some(op), conn, proc, key),
         };
-        if !is_begun {
-            return Prepared::Blocked;
+        match is_begun {
+            true => self.wait_for(slot, proc, key),
+            false => Prepared::Blocked,
         }
+    }
+
+    /// Has a call wait until the file is looked at again.
+    pub(super) fn wait_for(&mut self, slot: u32, proc: u32, key: u32) -> Prepared {
+        let xid = self.calls.get(slot).xid;
         self.stop_using(slot);
         let call = self.calls.get(slot);
         if !call.on_wire && !call.own.is_repeated {
@@ -212,7 +259,7 @@ impl Core<Sessions> {
         }
     }
 
-    /// Begins the CLOSE of an open file.
+    /// Begins the CLOSE of an open file; `false`: not now.
     pub(super) fn close(&mut self, op: Option<u32>, conn: u32, proc: u32, key: u32) -> bool {
         let handle = self.handle_of(proc, key);
         let Some(file) = self.own.opens[proc as usize].find(key) else {
@@ -221,7 +268,12 @@ impl Core<Sessions> {
         let OpenState::Open(stateid) = file.state else {
             return false;
         };
+        if file.turn.is_some() || file.is_asking {
+            return false;
+        }
+        let lock_owner = file.lock.map(|lock| lock.number);
         let (owner, is_delegated) = (file.owner, file.delegation.is_some());
+        let layout = file.layout;
         if is_delegated && !self.return_delegation(op, conn, proc, key) {
             return false;
         }
@@ -231,15 +283,26 @@ impl Core<Sessions> {
             proc,
             key,
             owner,
+            lock_owner,
+            layout,
+            is_unclosed: false,
         };
         let place = self.own.keep_closing(closing);
-        if !self.own_call(conn, op, StateCall::Close(place)) {
+        let granted = layout.and_then(|place| self.own.layouts.get(place));
+        let granted = granted.filter(|granted| granted.stateid.is_some());
+        let kind = match granted.map(|granted| granted.last_write.is_some()) {
+            Some(commits) => StateCall::CloseReturning(place, commits),
+            None => StateCall::Close(place),
+        };
+        if !self.own_call(conn, op, kind) {
             self.own.forget_closing(place);
             return false;
         }
         if let Some(file) = self.own.opens[proc as usize].find(key) {
             file.state = OpenState::Closing;
             file.is_sent = false;
+            file.lock = None;
+            file.layout = None;
         }
         self.own.client(conn).closing += 1;
         true
@@ -288,6 +351,9 @@ impl Core<Sessions> {
         let Some(closing) = self.own.forget_closing(place) else {
             return;
         };
+        if let Some(place) = closing.layout {
+            self.own.layouts.let_go(place);
+        }
         let (proc, key) = (closing.proc, closing.key);
         let opens = &mut self.own.opens[proc as usize];
         if opens
@@ -295,6 +361,9 @@ impl Core<Sessions> {
             .is_some_and(|f| f.state == OpenState::Closing)
         {
             opens.remove(key);
+        }
+        if let Some(number) = closing.lock_owner {
+            self.release_owner(Released { conn, proc, number });
         }
         self.wake(proc, key);
     }
@@ -332,10 +401,12 @@ impl Core<Sessions> {
     pub(super) fn state_call_sent(&mut self, slot: u32) {
         let call = self.calls.get(slot);
         let place = match call.own.kind {
-            Some(StateCall::Open(key) | StateCall::Confirm(key)) => {
+            Some(StateCall::Open(key) | StateCall::Confirm(key) | StateCall::Layoutget(key, _)) => {
                 Some((self.ops.get(call.op).proc, key))
             }
-            Some(StateCall::Close(place)) => self.own.closing(place).map(|c| (c.proc, c.key)),
+            Some(StateCall::Close(place) | StateCall::CloseReturning(place, _)) => {
+                self.own.closing(place).map(|c| (c.proc, c.key))
+            }
             _ => None,
         };
         let Some((proc, key)) = place else {
@@ -400,10 +471,14 @@ impl Core<Sessions> {
 
     /// The call uses the open of its second file, too.
     fn use_second(&mut self, slot: u32, uses: u64) {
-        let logical = self.ops.get(self.calls.get(slot).op);
+        let call = self.calls.get(slot);
+        let logical = self.ops.get(call.op);
         let Action::V4(action) = logical.action else {
             return;
         };
+        if call.own.kind == Some(StateCall::Work(Work::ReadBack)) {
+            return;
+        }
         let Some(key) = action.target().map(opens::of_object) else {
             return;
         };
@@ -427,17 +502,24 @@ impl Core<Sessions> {
         let (op, stateid) = (call.op, call.own.stateid);
         for key in used.into_iter().flatten() {
             let proc = self.ops.get(op).proc;
-            if let Some(file) = self.own.opens[proc as usize].find(key) {
-                file.users = file.users.saturating_sub(1);
-                if let Some(held) = &mut file.delegation
-                    && held.stateid.other == stateid.other
-                {
-                    held.users = held.users.saturating_sub(1);
-                }
+            let opens = &mut self.own.opens[proc as usize];
+            opens.stop_using(key);
+            if let Some(file) = opens.find(key)
+                && let Some(held) = &mut file.delegation
+                && held.stateid.other == stateid.other
+            {
+                held.users = held.users.saturating_sub(1);
             }
         }
         // What waits for an OPEN uses nothing.
-        self.calls.get_mut(slot).own.stateid = Stateid4::ANONYMOUS;
+        let own = &mut self.calls.get_mut(slot).own;
+        own.stateid = Stateid4::ANONYMOUS;
+        if let Some((layout, _)) = own.layout.take()
+            && self.own.layouts.release(layout)
+        {
+            let conn = self.procs[self.ops.get(op).proc as usize].conn;
+            self.own.client(conn).has_recalls = true;
+        }
     }
 
     /// The stateid of an object's open, if it is open.
@@ -470,8 +552,17 @@ impl Core<Sessions> {
                 let lost = OpenState::Open(stateid);
                 let opens = &mut self.own.opens[proc as usize];
                 if opens.find(key).is_some_and(|f| f.state == lost) {
+                    let layout = self.own.opens[proc as usize].find(key);
+                    if let Some(place) = layout.and_then(|file| file.layout.take()) {
+                        self.lose_layout(place);
+                    }
                     self.return_delegation(None, conn, proc, key);
+                    let lost = self.own.opens[proc as usize].get(key);
+                    let lock = lost.and_then(|file| file.lock);
                     self.own.opens[proc as usize].remove(key);
+                    if let Some(number) = lock.map(|lock| lock.number) {
+                        self.release_owner(Released { conn, proc, number });
+                    }
                     self.counters.add(Tally::LostOpens);
                 }
             }
@@ -491,13 +582,15 @@ impl Core<Sessions> {
         again
     }
 
-    /// The client is another one: nothing of this connection's procs is open any more.
+    /// The client is another one: nothing of its procs is open any more.
     pub(super) fn lose_opens(&mut self, conn: u32) {
-        for (proc, opens) in self.procs.iter().zip(&mut self.own.opens) {
-            if proc.conn == conn {
-                self.counters.add_many(Tally::LostOpens, opens.lose_all());
-            }
+        for proc in self.procs_of(conn) {
+            self.lose_layouts(proc);
+            let lost = self.own.opens[proc].lose_all();
+            self.counters.add_many(Tally::LostOpens, lost);
         }
+        // Device IDs belong to the client ID (RFC 8881 section 12.2.10).
+        self.own.client(conn).forget_devices();
     }
 
     /// All calls of an operation that fills a file have ended: the file is closed.
@@ -514,6 +607,7 @@ impl Core<Sessions> {
 
     /// Closes what is open and not in use; whether a file is open still.
     pub(super) fn close_idle(&mut self) -> bool {
+        self.release_owners();
         for proc in 0..self.procs.len() as u32 {
             self.close_from(proc, ObjectId(0));
         }

@@ -1,7 +1,7 @@
 //! The files that a proc has open, by key: the number of the object, or of the operation that
 //! fills a file.
 
-use super::owners::Owner;
+use super::owners::{LockOwner, Owner};
 use filermark_engine::driver::ObjectId;
 use filermark_engine::name::Name;
 use filermark_onc::nfs4::{Stateid4, share};
@@ -74,7 +74,11 @@ pub(super) struct OpenFile {
     pub(super) earlier: Option<Stateid4>,
     /// The delegation, if there is one.
     pub(super) delegation: Option<Delegation>,
-    /// The OPEN or CLOSE under way was sent.
+    /// Its place in the table of layouts, once one was needed.
+    pub(super) layout: Option<u32>,
+    /// LAYOUTGET or LAYOUTRETURN is under way: it is not closed.
+    pub(super) is_asking: bool,
+    /// The OPEN, CLOSE or LAYOUTGET under way was sent.
     pub(super) is_sent: bool,
     /// Calls under way that use it.
     pub(super) users: u32,
@@ -82,6 +86,10 @@ pub(super) struct OpenFile {
     last_use: u64,
     /// Version 4.0: its owner.
     pub(super) owner: Option<Owner>,
+    /// Version 4.0: the owner of its locks, from its first LOCK on.
+    pub(super) lock: Option<LockOwner>,
+    /// Version 4.0: the xid of the LOCK or LOCKU under way. Others, and its CLOSE, wait for that.
+    pub(super) turn: Option<u32>,
     /// Where it was created, if this proc has created it.
     pub(super) name: Option<(ObjectId, Name)>,
 }
@@ -92,6 +100,9 @@ pub(crate) struct ProcOpens {
     /// Searched for every READ and WRITE, so the keys are apart.
     keys: Vec<u32>,
     files: Vec<OpenFile>,
+    /// Keys of files that were removed or renamed, with the calls under way that use these: another file may have
+    /// the key since then. Nearly always empty.
+    gone: Vec<(u32, u32)>,
 }
 
 impl ProcOpens {
@@ -172,10 +183,14 @@ impl ProcOpens {
             access: share::BOTH,
             earlier: None,
             delegation: None,
+            layout: None,
+            is_asking: false,
             is_sent: false,
             users: 0,
             last_use: number,
             owner: None,
+            lock: None,
+            turn: None,
             name: None,
         };
         let at = match self.place(key) {
@@ -200,7 +215,27 @@ impl ProcOpens {
     pub(super) fn remove(&mut self, key: u32) {
         if let Some(at) = self.place(key) {
             self.keys.swap_remove(at);
-            self.files.swap_remove(at);
+            let file = self.files.swap_remove(at);
+            self.note_gone(key, file.users);
+        }
+    }
+
+    fn note_gone(&mut self, key: u32, users: u32) {
+        if users > 0 {
+            self.gone.push((key, users));
+        }
+    }
+
+    /// A call that has used the file under this key has ended, or waits.
+    pub(super) fn stop_using(&mut self, key: u32) {
+        // Which of the calls it is does not matter: the file is in use until all have ended.
+        if let Some(at) = self.gone.iter().position(|(of, _)| *of == key) {
+            self.gone[at].1 -= 1;
+            if self.gone[at].1 == 0 {
+                self.gone.swap_remove(at);
+            }
+        } else if let Some(file) = self.find(key) {
+            file.users = file.users.saturating_sub(1);
         }
     }
 
@@ -217,7 +252,9 @@ impl ProcOpens {
             self.keys[at] = to;
             self.files[at].name = name;
             // Calls under way know the earlier key.
-            self.files[at].users = 0;
+            let users = std::mem::take(&mut self.files[at].users);
+            self.note_gone(from, users);
+            self.files[at].turn = None;
             if let Some(held) = &mut self.files[at].delegation {
                 held.users = 0;
             }
@@ -234,7 +271,8 @@ impl ProcOpens {
         let files = self.keys.iter().zip(&self.files);
         let staying = files.filter(|(_, file)| file.state != OpenState::Closing);
         let count = staying.clone().count();
-        let mut idle = staying.filter(|(_, file)| is_open(file) && file.users == 0);
+        let is_idle = |file: &OpenFile| is_open(file) && file.users == 0 && !file.is_asking;
+        let mut idle = staying.filter(|(_, file)| is_idle(file));
         let first = idle.next()?;
         let oldest = idle.fold(first, |a, b| match b.1.last_use < a.1.last_use {
             true => b,
@@ -243,10 +281,30 @@ impl ProcOpens {
         (count >= OPENS_MAX).then_some(*oldest.0)
     }
 
-    /// Whether OPEN or CLOSE of this file is under way.
+    /// Whether OPEN or CLOSE of this file is under way, or a layout of it is asked for or returned.
     pub(super) fn is_moving(&mut self, key: u32) -> bool {
         let file = self.find(key);
-        file.is_some_and(|file| !matches!(file.state, OpenState::Open(_)))
+        file.is_some_and(|file| file.is_asking || !matches!(file.state, OpenState::Open(_)))
+    }
+
+    /// The keys of files with an entry in the table of layouts, and their entries, except for those of which
+    /// a layout is asked for or returned.
+    pub(super) fn layouts(&self) -> impl Iterator<Item = (u32, u32)> {
+        let files = self.keys.iter().zip(&self.files);
+        let settled = files.filter(|(_, file)| !file.is_asking);
+        settled.filter_map(|(key, file)| Some((*key, file.layout?)))
+    }
+
+    /// The keys of files of which a layout is asked for or returned.
+    pub(super) fn asking(&self) -> impl Iterator<Item = u32> {
+        let files = self.keys.iter().zip(&self.files);
+        files.filter_map(|(key, file)| file.is_asking.then_some(*key))
+    }
+
+    /// Takes all entries in the table of layouts.
+    pub(super) fn take_layouts(&mut self) -> Vec<u32> {
+        let files = self.files.iter_mut();
+        files.filter_map(|file| file.layout.take()).collect()
     }
 
     /// A file of an object from this one on that is open and not in use.
@@ -256,6 +314,7 @@ impl ProcOpens {
             object_of(**key).is_some_and(|object| object >= from)
                 && matches!(file.state, OpenState::Open(_))
                 && file.users == 0
+                && !file.is_asking
         });
         found.map(|(key, _)| *key)
     }
@@ -334,6 +393,28 @@ mod tests {
         opens.set(4, OPEN, 4);
         assert_eq!(opens.idle(ObjectId(0)), Some(4));
         assert_eq!(opens.idle(ObjectId(5)), None);
+    }
+
+    /// Calls that used a file which is gone do not count for another file with its key.
+    #[test]
+    fn what_has_used_an_earlier_file_leaves_the_users_of_the_next_one() {
+        let mut opens = ProcOpens::default();
+        opens.set(1, OPEN, 1).users = 2;
+        opens.remove(1);
+        opens.set(1, OPEN, 2).users = 1;
+        let users = |opens: &ProcOpens| opens.get(1).map(|file| file.users);
+        for _ in 0..2 {
+            opens.stop_using(1);
+            assert_eq!(users(&opens), Some(1));
+        }
+        opens.stop_using(1);
+        assert_eq!(users(&opens), Some(0));
+        opens.set(1, OPEN, 3).users = 1;
+        opens.rename(1, 2, None);
+        opens.set(1, OPEN, 4).users = 1;
+        opens.stop_using(1);
+        assert_eq!(users(&opens), Some(1));
+        assert_eq!(opens.get(2).map(|file| file.users), Some(0));
     }
 
     #[test]

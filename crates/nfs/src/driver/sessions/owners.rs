@@ -2,10 +2,12 @@
 //! has an owner of its own, so that an OPEN or CLOSE waits for no other one. An owner whose file is closed
 //! opens another one.
 
-use filermark_onc::nfs4::Nfsstat4;
+use filermark_onc::nfs4::{Nfsstat4, Stateid4};
 
 /// What the name of an owner begins with.
 const PREFIX: &[u8; 9] = b"filermark";
+/// What the numbers of owners of locks have in names, so that these differ from those of opens.
+const OF_LOCKS: u32 = 1 << 31;
 
 /// An owner of opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +28,33 @@ impl Owner {
     }
 }
 
+/// The owner of the locks of an open file. It is used for this file alone, and released when that is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LockOwner {
+    /// Number among the lock owners of a proc.
+    pub(super) number: u32,
+    /// The number of its next operation.
+    pub(super) seqid: u32,
+    /// The state of its locks; `None`: it has locked nothing yet, so LOCK has the state of the open.
+    pub(super) stateid: Option<Stateid4>,
+}
+
+impl LockOwner {
+    /// The server has answered an operation of it.
+    pub(super) fn answered(&mut self, status: Nfsstat4) {
+        if status.uses_seqid() {
+            self.seqid = self.seqid.wrapping_add(1);
+        }
+    }
+}
+
 /// The owners of a proc that have nothing open.
 #[derive(Debug, Default)]
 pub(crate) struct ProcOwners {
     free: Vec<Owner>,
     made: u32,
+    /// Owners of locks, of which each has a number of its own.
+    lock_owners: u32,
 }
 
 impl ProcOwners {
@@ -43,6 +67,16 @@ impl ProcOwners {
                 seqid: 0,
             }
         })
+    }
+
+    /// An owner for the locks of a file.
+    pub(super) fn new_lock_owner(&mut self) -> LockOwner {
+        self.lock_owners = self.lock_owners.wrapping_add(1);
+        LockOwner {
+            number: self.lock_owners,
+            seqid: 0,
+            stateid: None,
+        }
     }
 
     /// What the owner had open is closed, or was not opened. One of which the server may have executed another
@@ -71,6 +105,11 @@ impl OwnerName {
             None => bytes.len() - 4,
         };
         Self { bytes, len }
+    }
+
+    /// That of an owner of locks of version 4.0.
+    pub(super) fn of_locks(proc: u32, number: u32) -> Self {
+        Self::new(proc, Some(number | OF_LOCKS))
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {

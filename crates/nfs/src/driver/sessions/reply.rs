@@ -79,7 +79,9 @@ impl Core<Sessions> {
         if self.own.client(conn).has_recalls {
             self.return_recalled(conn);
         }
+        self.wake_blocked(conn);
         if self.own.client(conn).lacks_slots() {
+            self.give_up_others(conn);
             return lost(
                 "no slot of the session is usable: the server has not answered their calls"
                     .to_owned(),
@@ -91,7 +93,8 @@ impl Core<Sessions> {
     /// Frees the slot of a call that the server has not executed.
     fn release_slot(&mut self, slot: u32) {
         let call = self.calls.get_mut(slot);
-        let client = &mut self.own.clients[call.conn as usize];
+        let place = self.own.place(call.conn);
+        let client = &mut self.own.clients[place];
         if let Some(taken) = call.own.slot.take()
             && call.own.session == client.number
             && let Some(established) = &mut client.session
@@ -116,7 +119,7 @@ impl Core<Sessions> {
             return Ok(Judged::Ended(outcome));
         }
         let call = self.calls.get(slot);
-        if compounds::of(call, self.own.request.minor).is_empty() {
+        if compounds::is_null(call) {
             return Ok(Judged::Ended(CallOutcome::Ok));
         }
         let mut compound = CompoundRes::<Operation>::decode(&mut d)?;
@@ -184,7 +187,8 @@ impl Core<Sessions> {
         let next = compound.next_status();
         let call = self.calls.get_mut(slot);
         let conn = call.conn;
-        let client = &mut self.own.clients[conn as usize];
+        let place = self.own.place(conn);
+        let client = &mut self.own.clients[place];
         let (Some(taken), Some(established)) = (call.own.slot, &mut client.session) else {
             return Err(Judged::Ended(CallOutcome::Ends(Status::Garbage)));
         };
@@ -195,6 +199,7 @@ impl Core<Sessions> {
             SequenceOutcome::Executed { status_flags } => {
                 call.own.slot = None;
                 client.works();
+                self.own.conns[conn as usize].works();
                 if status_flags.0 != 0 {
                     self.note_flags(conn, status_flags);
                 }
@@ -203,7 +208,7 @@ impl Core<Sessions> {
             SequenceOutcome::Later => Err(Judged::Later(Nfsstat4::Delay)),
             SequenceOutcome::NotBound => {
                 let reason = "the connection is not bound to the session".to_owned();
-                Err(match client.lose_binding() {
+                Err(match self.own.conn(conn).lose_binding() {
                     true => Judged::Lost(reason),
                     false => Judged::EndedAndLost(failed(Nfsstat4::ConnNotBoundToSession), reason),
                 })
@@ -280,6 +285,18 @@ impl Core<Sessions> {
             }
             Some(StateCall::Close(place)) => self.closed(conn, place),
             Some(StateCall::Return(place) | StateCall::Free(place)) => self.returned(conn, place),
+            Some(StateCall::ReleaseOwner { .. }) => {
+                let client = self.own.client(conn);
+                client.closing = client.closing.saturating_sub(1);
+            }
+            Some(StateCall::Layoutget(key, access)) => self.layout_asked(op, key, access),
+            Some(StateCall::Getdeviceinfo(device)) => self.device_asked(conn, device),
+            Some(StateCall::ReturnLayout(place, _)) => self.layout_returned(conn, place),
+            Some(StateCall::CloseReturning(place, _)) => {
+                if !self.close_alone(conn, op, place, outcome) {
+                    self.closed(conn, place);
+                }
+            }
             Some(StateCall::Renew) => self.own.client(conn).renewed(),
             Some(StateCall::DestroySession) => self.session_ended(conn),
             Some(StateCall::DestroyClientid) => self.client_ended(conn, outcome),
@@ -293,13 +310,23 @@ impl Core<Sessions> {
         let Some(taken) = call.own.slot.take() else {
             return;
         };
-        let client = &mut self.own.clients[call.conn as usize];
+        let conn = call.conn;
+        let place = self.own.place(conn);
+        let client = &mut self.own.clients[place];
         if call.own.session != client.number {
             return;
         }
         match &mut client.session {
-            Some(established) if !call.on_wire => established.session.cancel(taken),
-            _ => client.lose_slot(),
+            Some(established) if !call.on_wire => {
+                established.session.cancel(taken);
+                self.wake_blocked(conn);
+            }
+            _ => {
+                client.lose_slot();
+                if client.lacks_slots() {
+                    self.give_up_others(conn);
+                }
+            }
         }
     }
 

@@ -113,9 +113,22 @@ impl Core<Sessions> {
                 self.confirmed(slot, key, stateid);
                 Ok(CallOutcome::Ok)
             }
-            StateCall::Close(_) => {
-                let is_closed = compound.read::<PutfhArgs<'_>>()?.is_ok()
-                    && compound.read::<CloseArgs>()?.is_ok();
+            StateCall::Layoutget(key, access) => {
+                self.layoutget_results(slot, (key, access), compound)
+            }
+            StateCall::Getdeviceinfo(device) => self.getdeviceinfo_results(slot, device, compound),
+            StateCall::ReturnLayout(_, commits) => self.return_layout_results(commits, compound),
+            StateCall::Close(_) | StateCall::CloseReturning(..) => {
+                let is_at_close = match kind {
+                    StateCall::CloseReturning(place, commits) => {
+                        if !self.close_returning_results((place, commits), compound)? {
+                            return Ok(CallOutcome::Ok);
+                        }
+                        true
+                    }
+                    _ => compound.read::<PutfhArgs<'_>>()?.is_ok(),
+                };
+                let is_closed = is_at_close && compound.read::<CloseArgs>()?.is_ok();
                 let is_later = matches!(compound.status, Nfsstat4::Delay | Nfsstat4::Grace);
                 if !is_closed && is_later {
                     return Err(compound.status.into());
@@ -144,6 +157,11 @@ impl Core<Sessions> {
                 Ok(CallOutcome::Ok)
             }
             StateCall::Free(_) => match compound.read::<FreeStateidArgs>()? {
+                Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => Err(status.into()),
+                Ok(()) | Err(_) => Ok(CallOutcome::Ok),
+            },
+            // An owner that the server keeps ends with the lease.
+            StateCall::ReleaseOwner { .. } => match compound.read::<ReleaseLockownerArgs<'_>>()? {
                 Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => Err(status.into()),
                 Ok(()) | Err(_) => Ok(CallOutcome::Ok),
             },

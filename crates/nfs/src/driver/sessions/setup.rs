@@ -1,12 +1,12 @@
 //! The set-up of the clients, what they lose, and the renewal of their leases.
 
-use super::client::Stage;
 use super::compounds::StateCall;
+use super::conns::Stage;
 use super::state::Sessions;
 use crate::driver::core::{Core, Timer};
 use crate::driver::counters::Tally;
 use crate::driver::variant::ConnTimer;
-use crate::version4::{Established, SetupStep, StatusFlags, begin_compound};
+use crate::version4::{DELAY_FIRST, Established, SetupStep, StatusFlags, begin_compound};
 use filermark_driver_kit::sockets::{Event, probe_xid};
 use filermark_model::Nanos;
 use filermark_model::plan::DelegationUse;
@@ -18,48 +18,72 @@ use filermark_onc::xdr::{Decode, DecodeError, Decoder};
 use std::io;
 
 impl Core<Sessions> {
-    /// The connection is there: a session is set up, or goes on with it.
+    /// The connection is there: its client's session is set up, or goes on with it.
     pub(super) fn connect_client(&mut self, conn: u32) -> Event {
         let now = self.state.clock.now();
-        let (request, ready_max) = (self.own.request, self.own.ready_max);
+        self.own.conn(conn).xid = probe_xid(conn ^ now.0 as u32);
+        self.set_up(conn)
+    }
+
+    /// Begins what a connection needs until calls can be sent.
+    fn set_up(&mut self, conn: u32) -> Event {
+        let has_sessions = self.own.has_sessions();
+        let has_another = self.own.has_another(conn);
         let client = self.own.client(conn);
-        client.xid = probe_xid(conn ^ now.0 as u32);
-        if client.ending.is_without_session() {
-            client.stage = Stage::Up;
+        // Nothing binds a client ID of version 4.0 to a connection.
+        let needs_nothing =
+            client.ending.is_without_session() || client.has_session() && !has_sessions;
+        if needs_nothing {
+            self.own.conn(conn).stage = Stage::Up;
             return Event::Up;
         }
-        if client.has_session() && !request.minor.has_sessions() {
-            // Nothing binds a client ID to a connection.
-            client.stage = Stage::Up;
-            return Event::Up;
+        if client.is_set_up_by_another(conn) {
+            self.own.conn(conn).stage = Stage::Queued;
+            return Event::Nothing;
         }
-        // A slot without a reply cannot be used again: with it the session is given up.
-        if client.has_session() && client.dead_slots == 0 {
+        // A slot without a reply cannot be used again: with it the session is given up, unless calls go
+        // on over other connections.
+        let has_slots = client.dead_slots == 0 || has_another && !client.lacks_slots();
+        if client.has_session() && has_slots {
             self.bind(conn);
         } else {
-            // A set-up that a lost connection has interrupted goes on: the server has the replies.
-            if client.setup.is_none() {
-                client.begin_setup(request, ready_max);
-            }
-            self.set_up_again(conn);
+            self.begin_setup_on(conn);
         }
         Event::Send
     }
 
-    /// The session of an earlier connection goes on with this one.
-    fn bind(&mut self, conn: u32) {
-        let client = &mut self.own.clients[conn as usize];
-        let Some(established) = &client.session else {
+    /// A session is set up on this connection. A set-up that a lost connection has interrupted goes on:
+    /// the server has the replies.
+    pub(super) fn begin_setup_on(&mut self, conn: u32) {
+        let (request, ready_max) = (self.own.request, self.own.ready_max);
+        let client = self.own.client(conn);
+        if client.setup.is_none() {
+            client.begin_setup(request, ready_max);
+        }
+        client.set_up_on(conn);
+        self.give_up_others(conn);
+        self.set_up_again(conn);
+    }
+
+    /// The session goes on with this connection, or with this one, too. One that has the back channel is not
+    /// bound to it later (RFC 8881 section 18.34.3: NFS4ERR_INVAL), so that all have it where it is used.
+    pub(super) fn bind(&mut self, conn: u32) {
+        let uses_layouts = self.own.uses_layouts();
+        let place = self.own.place(conn);
+        let Some(established) = &self.own.clients[place].session else {
             return;
         };
-        client.stage = Stage::Binding;
-        let out = &mut client.unsent;
-        let record = self.template.begin(out, client.xid, PROC_COMPOUND);
+        let of = &mut self.own.conns[conn as usize];
+        of.stage = Stage::Binding;
+        of.xid = probe_xid(of.xid.wrapping_shr(18).wrapping_add(1));
+        let out = &mut of.unsent;
+        let record = self.template.begin(out, of.xid, PROC_COMPOUND);
         let mut compound = begin_compound(out, self.own.request.minor);
         compound.op(&BindConnToSessionArgs {
             sessid: established.session.sessionid(),
             dir: match self.own.delegations {
-                DelegationUse::Refuse => channel_dir::FORE,
+                DelegationUse::Refuse if !uses_layouts => channel_dir::FORE,
+                DelegationUse::Refuse => channel_dir::BOTH,
                 DelegationUse::Keep => channel_dir::BOTH,
             },
             use_conn_in_rdma_mode: false,
@@ -69,23 +93,50 @@ impl Core<Sessions> {
     }
 
     /// Sends the next call of the set-up.
-    pub(super) fn set_up_again(&mut self, conn: u32) {
-        let client = &mut self.own.clients[conn as usize];
-        if let Some(setup) = &client.setup {
-            client.stage = Stage::SettingUp;
-            client.xid = probe_xid(client.xid.wrapping_shr(18).wrapping_add(1));
-            setup.next_call(&self.template, client.xid, &mut client.unsent);
+    fn set_up_again(&mut self, conn: u32) {
+        let place = self.own.place(conn);
+        if let Some(setup) = &self.own.clients[place].setup {
+            let of = &mut self.own.conns[conn as usize];
+            of.stage = Stage::SettingUp;
+            of.xid = probe_xid(of.xid.wrapping_shr(18).wrapping_add(1));
+            setup.next_call(&self.template, of.xid, &mut of.unsent);
             self.calls.mark_dirty(conn);
         }
     }
 
+    /// The server was not ready, and the wait is over.
+    pub(super) fn set_up_after_wait(&mut self, conn: u32) {
+        if self.own.conn(conn).stage != Stage::Waiting {
+            // The connection has ended meanwhile.
+            return;
+        }
+        let client = self.own.client(conn);
+        if client.is_set_up_by_another(conn) {
+            self.own.conn(conn).stage = Stage::Queued;
+        } else if client.setup.is_some() {
+            self.set_up_again(conn);
+        } else {
+            self.bind(conn);
+            self.calls.mark_dirty(conn);
+        }
+    }
+
+    /// The server is not ready: the set-up goes on after this time.
+    fn wait_for_server(&mut self, conn: u32, wait: Nanos) -> Event {
+        self.own.conn(conn).stage = Stage::Waiting;
+        self.counters.add(Tally::JukeboxWaits);
+        let at = self.state.now + wait;
+        let timer = ConnTimer::SetUp;
+        self.start_timer(at, Timer::OfConn { conn, timer });
+        Event::Nothing
+    }
+
     /// A reply to a call of the set-up.
     pub(super) fn set_up_reply(&mut self, conn: u32, record: &[u8]) -> Event {
-        let client = self.own.client(conn);
-        if client.stage == Stage::Binding {
+        if self.own.conn(conn).stage == Stage::Binding {
             return self.bound(conn, record);
         }
-        let Some(setup) = &mut client.setup else {
+        let Some(setup) = &mut self.own.client(conn).setup else {
             return Event::Nothing;
         };
         match setup.reply(record) {
@@ -93,14 +144,7 @@ impl Core<Sessions> {
                 self.set_up_again(conn);
                 Event::Send
             }
-            Ok(SetupStep::Wait(wait)) => {
-                client.stage = Stage::Waiting;
-                self.counters.add(Tally::JukeboxWaits);
-                let at = self.state.now + Nanos(wait.as_nanos() as u64);
-                let timer = ConnTimer::SetUp;
-                self.start_timer(at, Timer::OfConn { conn, timer });
-                Event::Nothing
-            }
+            Ok(SetupStep::Wait(wait)) => self.wait_for_server(conn, Nanos(wait.as_nanos() as u64)),
             Ok(SetupStep::Up(session)) => self.session_up(conn, session),
             Err(refusal) => Event::Refused(refusal.to_string()),
         }
@@ -112,16 +156,24 @@ impl Core<Sessions> {
             Ok(status) => status,
             Err(error) => return lost(format!("BIND_CONN_TO_SESSION: {error}")),
         };
-        if status == Nfsstat4::Ok {
-            self.counters.add(Tally::BoundSessions);
-            self.own.client(conn).stage = Stage::Up;
-            return Event::Up;
+        match status {
+            Nfsstat4::Ok => {
+                self.counters.add(Tally::BoundSessions);
+                self.own.conn(conn).stage = Stage::Up;
+                return Event::Up;
+            }
+            Nfsstat4::Delay => return self.wait_for_server(conn, DELAY_FIRST),
+            Nfsstat4::Badsession
+            | Nfsstat4::Deadsession
+            | Nfsstat4::StaleClientid
+            | Nfsstat4::Expired => {}
+            status if self.own.has_another(conn) => {
+                return self.refuse_conn(conn, &status.to_string());
+            }
+            _ => {}
         }
         self.lose_session(conn);
-        let (request, ready_max) = (self.own.request, self.own.ready_max);
-        self.own.client(conn).begin_setup(request, ready_max);
-        self.set_up_again(conn);
-        Event::Send
+        self.set_up(conn)
     }
 
     /// A session was set up.
@@ -131,14 +183,16 @@ impl Core<Sessions> {
         let is_new_client = established.is_new_client;
         let limits = *established.session.fore();
         client.setup = None;
+        client.end_setup_on(conn);
         client.session = Some(established);
-        client.stage = Stage::Up;
         client.is_lost = false;
         client.dead_slots = 0;
         client.callback_number = 0;
         client.callback_results.clear();
         client.number = client.number.wrapping_add(1);
         client.last_call = self.state.now;
+        self.own.conn(conn).stage = Stage::Up;
+        self.bind_queued(conn);
         self.start_renewal(conn);
         let (read_max, write_max) = (limits.read_bytes_max(), limits.write_bytes_max());
         for file_system in &mut self.file_systems {
@@ -163,6 +217,8 @@ impl Core<Sessions> {
         let again = client.lose();
         self.counters
             .add_many(Tally::LostSessions, u64::from(is_first));
+        // Their calls would wait for a session that this connection, without calls, does not set up.
+        self.give_up_others(conn);
         again
     }
 
@@ -179,7 +235,7 @@ impl Core<Sessions> {
         }
     }
 
-    /// Renews the lease if the connection was idle for a third of it.
+    /// Renews the lease if the client was idle for a third of it.
     pub(super) fn renew_lease(&mut self, conn: u32) {
         let now = self.state.now;
         let client = self.own.client(conn);
@@ -188,11 +244,11 @@ impl Core<Sessions> {
             return;
         };
         let is_idle = now.since(client.last_call) >= wait;
-        let is_due = is_idle && client.has_session() && !client.is_renewing;
+        let is_due = is_idle && client.needs_renewal();
         if is_due && !self.state.stop.is_raised() {
-            self.own.client(conn).is_renewing = true;
             self.counters.add(Tally::LeaseRenewals);
-            self.own_call(conn, None, StateCall::Renew);
+            let is_begun = self.own_call(conn, None, StateCall::Renew);
+            self.own.client(conn).is_renewing = is_begun;
         }
         if is_idle {
             self.own.client(conn).last_call = now;

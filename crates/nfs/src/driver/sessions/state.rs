@@ -2,13 +2,17 @@
 
 use super::client::Client;
 use super::compounds::StateCall;
+use super::conns::{self, ClientConn};
+use super::data_servers::DataServers;
+use super::layouts::{Access, Layouts};
 use super::names::ProcNames;
 use super::opens::ProcOpens;
 use super::owners::{Owner, ProcOwners};
+use super::scratch::Scratch;
 use super::work_calls::WorkState;
 use crate::version4::{DELAY_LONGEST, SessionRequest};
 use filermark_model::Nanos;
-use filermark_model::plan::DelegationUse;
+use filermark_model::plan::{DelegationUse, LayoutUse};
 use filermark_onc::nfs4::{Fh4, Stateid4};
 use std::time::Duration;
 
@@ -31,6 +35,10 @@ pub(crate) struct SessionCall {
     pub(super) second: Option<(u32, Stateid4)>,
     /// READ: by READ_PLUS.
     pub(super) is_plus: bool,
+    /// The layout with which it is sent to a data server: its place in the table, and for which access.
+    pub(super) layout: Option<(u32, Access)>,
+    /// It is in the queue of a data server.
+    pub(super) at_data_server: bool,
     /// The server may have executed it in an earlier session; in version 4.0 on an earlier connection.
     pub(super) is_repeated: bool,
     /// How often its file was opened again because the server had lost the state.
@@ -54,13 +62,28 @@ pub(super) struct Closing {
     pub(super) key: u32,
     /// Version 4.0: its owner.
     pub(super) owner: Option<Owner>,
+    /// Its entry in the table of layouts.
+    pub(super) layout: Option<u32>,
+    /// The server has not returned its layouts, and so not closed it.
+    pub(super) is_unclosed: bool,
+    /// Version 4.0: the number of the owner of its locks, which is released after that.
+    pub(super) lock_owner: Option<u32>,
+}
+
+/// Version 4.0: an owner of locks whose RELEASE_LOCKOWNER could not be begun yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Released {
+    pub(super) conn: u32,
+    pub(super) proc: u32,
+    pub(super) number: u32,
 }
 
 /// The state of all connections and procs of a shard.
 #[derive(Debug)]
 pub(crate) struct Sessions {
-    /// By connection.
     pub(super) clients: Vec<Client>,
+    /// By connection.
+    pub(super) conns: Vec<ClientConn>,
     /// By proc: what is open.
     pub(super) opens: Vec<ProcOpens>,
     /// By proc: its number in the run, which names the owner of its opens.
@@ -80,25 +103,39 @@ pub(crate) struct Sessions {
     /// Files that are being closed.
     pub(super) closing: Vec<Option<Closing>>,
     pub(super) closing_free: Vec<u32>,
+    /// Version 4.0: owners of locks that are to be released.
+    pub(super) released: Vec<Released>,
     /// Counts uses of opens.
     pub(super) uses: u64,
     /// By operation: what those keep that version 3 does not have.
     pub(super) works: Vec<WorkState>,
+    /// By proc, once one has begun such an operation: its scratch files.
+    pub(super) scratch: Vec<Scratch>,
+    /// COPYs and CLONEs that could be compared.
+    pub(super) copies: u64,
     /// What is done with delegations.
     pub(super) delegations: DelegationUse,
+    /// What is done with layouts.
+    layout_use: LayoutUse,
+    /// The layouts of open files.
+    pub(super) layouts: Layouts,
+    /// The data servers of layouts.
+    pub(super) data_servers: DataServers,
 }
 
 impl Sessions {
-    /// Clients of these connections, for procs with these numbers. `busy_max` is the longest
+    /// These clients, the client of each connection, and procs with these numbers. `busy_max` is the longest
     /// time that a call waits for a server that is not ready.
     pub(crate) fn new(
-        clients: Vec<Client>,
+        (mut clients, client_of): (Vec<Client>, &[u32]),
         procs: Vec<u32>,
         request: SessionRequest,
         busy_max: Nanos,
         delegations: DelegationUse,
+        (layout_use, data_servers): (LayoutUse, DataServers),
     ) -> Self {
         Self {
+            conns: conns::of_clients(&mut clients, client_of),
             clients,
             opens: procs.iter().map(|_| ProcOpens::default()).collect(),
             free_owners: procs.iter().map(|_| ProcOwners::default()).collect(),
@@ -110,9 +147,15 @@ impl Sessions {
             waiting: Vec::with_capacity(64),
             closing: Vec::new(),
             closing_free: Vec::new(),
+            released: Vec::new(),
             uses: 0,
             works: Vec::new(),
+            scratch: Vec::new(),
+            copies: 0,
             delegations,
+            layout_use,
+            layouts: Layouts::default(),
+            data_servers,
         }
     }
 
@@ -122,8 +165,16 @@ impl Sessions {
         self.request.minor.has_sessions()
     }
 
+    /// Whether layouts are used.
+    #[inline]
+    pub(super) const fn uses_layouts(&self) -> bool {
+        !self.layout_use.is_refuse()
+    }
+
+    /// The client of a connection.
     pub(super) fn client(&mut self, conn: u32) -> &mut Client {
-        &mut self.clients[conn as usize]
+        let place = self.place(conn);
+        &mut self.clients[place]
     }
 
     /// Keeps a file that is being closed; returns its place.
@@ -151,6 +202,13 @@ impl Sessions {
     pub(super) fn closing_owner(&mut self, place: u32) -> Option<&mut Option<Owner>> {
         let closing = self.closing.get_mut(place as usize)?.as_mut()?;
         Some(&mut closing.owner)
+    }
+
+    /// Sets whether a file that was to be closed is open on the server still; returns whether it was.
+    pub(super) fn set_unclosed(&mut self, place: u32, is_unclosed: bool) -> bool {
+        let closing = self.closing.get_mut(place as usize);
+        let closing = closing.and_then(Option::as_mut);
+        closing.is_some_and(|of| std::mem::replace(&mut of.is_unclosed, is_unclosed))
     }
 
     pub(super) fn closing(&self, place: u32) -> Option<Closing> {

@@ -1,13 +1,16 @@
 //! The load of version 4 against a server in the test.
 
 mod delegations;
+mod layouts;
 mod recovery;
 mod refusals;
 mod server;
 mod server40;
+mod server_layouts;
 mod state;
 #[cfg(target_os = "linux")]
 mod tls;
+mod trunks;
 mod version40;
 mod work;
 
@@ -135,8 +138,14 @@ impl Bench {
     fn counters(&mut self) -> BTreeMap<String, u64> {
         let mut counters = BTreeMap::new();
         self.shard.take_counters(&mut counters);
-        for bytes in ["checked_bytes", "undecided_bytes"] {
-            counters.remove(bytes);
+        for always in [
+            "checked_bytes",
+            "undecided_bytes",
+            "client_ids",
+            "sessions",
+            "connections",
+        ] {
+            counters.remove(always);
         }
         counters
     }
@@ -150,9 +159,10 @@ impl Bench {
         assert!(state.clients.is_empty(), "{:?}", state.clients);
         assert!(state.opens.is_empty(), "{:?}", state.opens);
         assert!(state.delegations.is_empty(), "{:?}", state.delegations);
+        assert!(state.layouts.held.is_empty(), "{:?}", state.layouts.held);
         let count = |of| state.single.iter().filter(|o| **o == of).count();
         let sessions = count(Operation::DestroySession);
-        assert_eq!(sessions, self.shard.conns.len());
+        assert_eq!(sessions, self.shard.core.own.clients.len());
         assert_eq!(sessions, count(Operation::DestroyClientid));
     }
 }

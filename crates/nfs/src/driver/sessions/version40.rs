@@ -6,6 +6,7 @@ use super::opens::OpenState;
 use super::owners::Owner;
 use super::reply::{Judged, failed};
 use super::state::Sessions;
+use super::work_calls::Work;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use crate::driver::reply::CallOutcome;
@@ -20,8 +21,9 @@ impl Core<Sessions> {
     pub(super) fn prepare_without_session(&mut self, slot: u32) -> bool {
         let now = self.state.now;
         let call = self.calls.get_mut(slot);
-        let client = &mut self.own.clients[call.conn as usize];
-        if !client.has_session() && !compounds::of(call, self.own.request.minor).is_empty() {
+        let place = self.own.place(call.conn);
+        let client = &mut self.own.clients[place];
+        if !client.has_session() && !compounds::is_null(call) {
             return false;
         }
         if compounds::renews_lease(call) {
@@ -33,6 +35,7 @@ impl Core<Sessions> {
             let proc = self.ops.get(call.op).proc;
             call.own.owner = Some(self.own.free_owners[proc as usize].take());
         }
+        self.begin_turn(slot);
         true
     }
 
@@ -46,6 +49,9 @@ impl Core<Sessions> {
                 let file = self.own.opens[proc as usize].find(key)?;
                 Some(&mut file.owner)
             }
+            Some(StateCall::Work(Work::Confirm | Work::Close)) => {
+                Some(&mut self.own.works[call.op as usize].owner)
+            }
             _ => Some(&mut call.own.owner),
         }
     }
@@ -57,7 +63,13 @@ impl Core<Sessions> {
             left if left == NUMBERED_AT + 1 => compound.status,
             _ => Nfsstat4::Ok,
         };
-        let is_close = matches!(self.calls.get(slot).own.kind, Some(StateCall::Close(_)));
+        if self.settle_locks(slot, status) {
+            return;
+        }
+        let is_close = matches!(
+            self.calls.get(slot).own.kind,
+            Some(StateCall::Close(_) | StateCall::Work(Work::Close))
+        );
         let Some(owner) = self.owner_of(slot) else {
             return;
         };
@@ -85,6 +97,12 @@ impl Core<Sessions> {
                 self.send_anew(slot);
                 Some(Judged::Requeued)
             }
+            // The file is opened again, by another owner.
+            (Nfsstat4::BadSeqid, Some(StateCall::Work(Work::Lock)))
+                if self.open_again(slot, status) =>
+            {
+                Some(Judged::Requeued)
+            }
             (
                 Nfsstat4::StaleClientid
                 | Nfsstat4::StaleStateid
@@ -106,6 +124,7 @@ impl Core<Sessions> {
     /// Puts a call back into the queue, as a new one: the server may have kept the reply to it.
     pub(super) fn send_anew(&mut self, slot: u32) {
         let now = self.state.now;
+        self.end_turn(slot);
         self.calls.park(slot);
         self.calls.unpark(slot, now);
     }
@@ -123,6 +142,8 @@ impl Core<Sessions> {
             return;
         };
         file.owner = Some(owner);
+        file.lock = None;
+        file.turn = None;
         if open.rflags & open_result::CONFIRM == 0 {
             self.own.client(conn).works();
             return;
@@ -182,6 +203,23 @@ impl Core<Sessions> {
             return;
         }
         let was_sent = call.on_wire;
+        let is_unanswered = matches!(
+            outcome,
+            CallOutcome::Ends(Status::TimedOut | Status::Disconnected | Status::Garbage)
+        );
+        match call.own.kind {
+            Some(StateCall::Work(Work::Lock | Work::Unlock)) if is_unanswered && was_sent => {
+                return self.lose_locks(slot);
+            }
+            // The owner stays with the operation.
+            Some(StateCall::Work(Work::Confirm | Work::Close)) => {
+                if is_unanswered && was_sent {
+                    self.own.works[call.op as usize].owner = None;
+                }
+                return;
+            }
+            _ => {}
+        }
         // A CLOSE by itself is no call of an operation of the proc.
         let proc = match call.own.kind {
             Some(StateCall::Close(place)) => self.own.closing(place).map(|closing| closing.proc),
@@ -190,10 +228,6 @@ impl Core<Sessions> {
         let Some(proc) = proc else {
             return;
         };
-        let is_unanswered = matches!(
-            outcome,
-            CallOutcome::Ends(Status::TimedOut | Status::Disconnected | Status::Garbage)
-        );
         let owner = self.owner_of(slot).and_then(Option::take);
         if let Some(owner) = owner.filter(|_| !(is_unanswered && was_sent)) {
             self.own.free_owners[proc as usize].put_back(owner);

@@ -4,11 +4,12 @@
 
 use super::compounds::StateCall;
 use super::opens;
+use super::scratch::{self, Scratch, Value};
 use super::state::Sessions;
 use super::work_calls::{Work, WorkState};
 use crate::driver::core::Core;
-use crate::driver::ops::LogicalOp;
-use filermark_engine::driver::{Action, Status};
+use crate::driver::ops::{INTERNAL, LogicalOp};
+use filermark_engine::driver::{Action, Status, V4Action};
 
 impl Core<Sessions> {
     /// Begins an operation that is no transfer.
@@ -18,14 +19,70 @@ impl Core<Sessions> {
         let Action::V4(action) = logical.action else {
             return;
         };
+        self.note_work(op, proc, action);
+        if let Some(first) = Work::first(action) {
+            let conn = self.procs[proc as usize].conn;
+            self.own_call(conn, Some(op), StateCall::Work(first));
+        }
+    }
+
+    pub(super) fn work_state(&mut self, op: u32) -> &mut WorkState {
         let works = &mut self.own.works;
         if works.len() <= op as usize {
             works.resize(op as usize + 1, WorkState::default());
         }
-        works[op as usize] = WorkState::default();
-        if let Some(first) = Work::first(action) {
-            let conn = self.procs[proc as usize].conn;
-            self.own_call(conn, Some(op), StateCall::Work(first));
+        &mut works[op as usize]
+    }
+
+    /// What is known of scratch files and attributes when an operation begins.
+    fn note_work(&mut self, op: u32, proc: u32, action: V4Action) {
+        if self.own.scratch.is_empty() {
+            let procs = self.procs.len();
+            self.own.scratch.resize(procs, Scratch::default());
+        }
+        let mut state = WorkState {
+            since: self.history.begin_read(),
+            ..WorkState::default()
+        };
+        if let Some(object) = scratch::changed(action) {
+            let scratch = self.scratch(proc);
+            state.number = scratch.begin(object);
+            state.is_alone = scratch.is_alone(object);
+        }
+        if let V4Action::Setxattr { attribute, .. } = action {
+            state.generation = self.history.next_generation();
+            self.scratch(proc).set_value(attribute, Value::Any);
+        }
+        *self.work_state(op) = state;
+    }
+
+    /// The same when it has ended.
+    fn note_work_ended(&mut self, op: u32) {
+        let logical = self.ops.get(op);
+        let Action::V4(action) = logical.action else {
+            return;
+        };
+        let (proc, status, generation) = (
+            logical.proc,
+            logical.outcome.status,
+            self.own.works[op as usize].generation,
+        );
+        if logical.token == INTERNAL {
+            return self.copy_checked(proc);
+        }
+        // Without a reply the server may still execute it.
+        let is_answered = matches!(status, Status::Ok | Status::Refused(_));
+        let is_certain = is_answered && !logical.resent;
+        if let Some(object) = scratch::changed(action) {
+            self.scratch(proc).end(object, is_certain);
+        }
+        if let V4Action::Setxattr { attribute, .. } = action {
+            let value = match status {
+                Status::Ok if is_certain => Value::Of(generation),
+                _ if is_certain => Value::Any,
+                _ => Value::Unsettled,
+            };
+            self.scratch(proc).set_value(attribute, value);
         }
     }
 
@@ -39,7 +96,7 @@ impl Core<Sessions> {
         let conn = self.procs[proc as usize].conn;
         let next = self.own.works[op as usize].next.take();
         // What is open or locked is given up also after a failure.
-        let gives_up = matches!(next, Some(Work::Close | Work::Unlock));
+        let gives_up = matches!(next, Some(Work::Confirm | Work::Close | Work::Unlock));
         if let Some(next) = next.filter(|_| status == Status::Ok || gives_up) {
             if self.own_call(conn, Some(op), StateCall::Work(next)) {
                 return;
@@ -47,6 +104,12 @@ impl Core<Sessions> {
             self.ops.get_mut(op).fail(Status::Disconnected);
         }
         self.unpin(op);
+        // Version 4.0: the owner of its open opens another file.
+        if let Some(owner) = self.own.works[op as usize].owner.take() {
+            self.own.free_owners[proc as usize].put_back(owner);
+        }
+        self.note_work_ended(op);
+        self.check_copy(op);
     }
 
     /// Keeps the file of this call open until the operation has ended.
@@ -67,10 +130,8 @@ impl Core<Sessions> {
 
     fn unpin(&mut self, op: u32) {
         let proc = self.ops.get(op).proc;
-        if let Some(key) = self.own.works[op as usize].pinned.take()
-            && let Some(file) = self.own.opens[proc as usize].find(key)
-        {
-            file.users = file.users.saturating_sub(1);
+        if let Some(key) = self.own.works[op as usize].pinned.take() {
+            self.own.opens[proc as usize].stop_using(key);
         }
     }
 
@@ -80,6 +141,7 @@ impl Core<Sessions> {
             return [None; 2];
         };
         match work.uses_open() {
+            true if work == Work::ReadBack => [action.target().map(opens::of_object), None],
             true => {
                 [Some(action.object()), action.target()].map(|object| object.map(opens::of_object))
             }

@@ -1,7 +1,9 @@
 //! The calls of the operations that version 3 does not have: what they consist of, and what an operation keeps
 //! between them.
 
+use super::owners::Owner;
 use filermark_engine::driver::V4Action;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::Operation::{self, *};
 use filermark_onc::nfs4::{Stateid4, Verf};
 
@@ -10,11 +12,13 @@ use filermark_onc::nfs4::{Stateid4, Verf};
 pub(in crate::driver) enum Work {
     /// Opens a file by its name.
     Open,
+    /// Version 4.0: confirms that.
+    Confirm,
     /// Closes it.
     Close,
     /// Locks a range.
     Lock,
-    /// Unlocks it, and gives up the state of the lock's owner.
+    /// Unlocks it; in a session also gives up the state of the lock's owner.
     Unlock,
     /// Reserves space.
     Allocate,
@@ -26,6 +30,8 @@ pub(in crate::driver) enum Work {
     Copy,
     /// Makes the copy stable.
     CommitCopy,
+    /// Reads back what was copied.
+    ReadBack,
     /// Copies a range by sharing blocks.
     Clone,
     /// Reads an extended attribute.
@@ -58,17 +64,20 @@ impl Work {
     }
 
     /// The operations of the call.
-    pub(super) const fn compound(self) -> &'static [Operation] {
+    pub(super) const fn compound(self, minor: MinorVersion) -> &'static [Operation] {
         match self {
             Self::Open => &[Sequence, Putfh, Open, Getfh, Access, Getattr],
+            Self::Confirm => &[Sequence, Putfh, OpenConfirm],
             Self::Close => &[Sequence, Putfh, Close],
             Self::Lock => &[Sequence, Putfh, Lock],
-            Self::Unlock => &[Sequence, Putfh, Locku, FreeStateid],
+            Self::Unlock if minor.has_sessions() => &[Sequence, Putfh, Locku, FreeStateid],
+            Self::Unlock => &[Sequence, Putfh, Locku],
             Self::Allocate => &[Sequence, Putfh, Allocate, Getattr],
             Self::Deallocate => &[Sequence, Putfh, Deallocate, Getattr],
             Self::Seek => &[Sequence, Putfh, Seek],
             Self::Copy => &[Sequence, Putfh, Savefh, Putfh, Operation::Copy],
             Self::CommitCopy => &[Sequence, Putfh, Commit],
+            Self::ReadBack => &[Sequence, Putfh, Read],
             Self::Clone => &[Sequence, Putfh, Savefh, Putfh, Operation::Clone, Getattr],
             Self::Getxattr => &[Sequence, Putfh, Getxattr],
             Self::Setxattr => &[Sequence, Putfh, Setxattr, Getattr],
@@ -81,7 +90,7 @@ impl Work {
     pub(super) const fn is_cached(self) -> bool {
         !matches!(
             self,
-            Self::Seek | Self::Getxattr | Self::Listxattrs | Self::CommitCopy
+            Self::Seek | Self::Getxattr | Self::Listxattrs | Self::CommitCopy | Self::ReadBack
         )
     }
 
@@ -89,7 +98,13 @@ impl Work {
     pub(super) const fn uses_open(self) -> bool {
         matches!(
             self,
-            Self::Lock | Self::Allocate | Self::Deallocate | Self::Seek | Self::Copy | Self::Clone
+            Self::Lock
+                | Self::Allocate
+                | Self::Deallocate
+                | Self::Seek
+                | Self::Copy
+                | Self::Clone
+                | Self::ReadBack
         )
     }
 }
@@ -101,10 +116,19 @@ pub(super) struct WorkState {
     pub(super) next: Option<Work>,
     /// The state of its open, or of its lock.
     pub(super) stateid: Stateid4,
+    /// Version 4.0: the owner of its open.
+    pub(super) owner: Option<Owner>,
     /// The file that is not closed before the operation has ended.
     pub(super) pinned: Option<u32>,
-    /// COPY: bytes that were copied.
+    /// COPY: bytes that were copied. READ of them: bytes that were read back.
     pub(super) copied: u64,
     /// COPY: the verifier of what is not stable.
     pub(super) verf: Option<Verf>,
+    /// What changes a scratch file: its number among the operations that do; no other one was under way.
+    pub(super) number: u64,
+    pub(super) is_alone: bool,
+    /// The writes that had ended when it began.
+    pub(super) since: u64,
+    /// SETXATTR: what its value is made of.
+    pub(super) generation: u64,
 }

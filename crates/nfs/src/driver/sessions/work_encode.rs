@@ -1,8 +1,10 @@
 //! The calls of the operations that version 3 does not have: arguments and results.
 
-use super::encode::{GETATTR, open_args, putfh};
+use super::encode::{GETATTR, putfh};
+use super::opens;
 use super::owners::OwnerName;
 use super::results::{Early, Results, rest};
+use super::scratch::Value;
 use super::state::{SessionCall, Sessions};
 use super::work_calls::Work;
 use crate::driver::calls::Call;
@@ -12,6 +14,7 @@ use crate::driver::encode::ALL_RIGHTS;
 use crate::driver::ops::LogicalOp;
 use crate::driver::reply::CallOutcome;
 use crate::driver::status::{ASYNCHRONOUS_COPY, COPY_LOST};
+use filermark_engine::data::VerifyLevel;
 use filermark_engine::driver::{Action, Status, V4Action};
 use filermark_onc::nfs4::*;
 use filermark_onc::xdr::Array;
@@ -45,9 +48,29 @@ fn attribute_name(attribute: u16) -> [u8; 14] {
     name
 }
 
-/// The value of an attribute.
-fn attribute_value(attribute: u16) -> [u8; VALUE_BYTES] {
-    std::array::from_fn(|at| (at as u16).wrapping_mul(7).wrapping_add(attribute) as u8)
+/// The value that a SETXATTR gives an attribute: its generation, and bytes that follow from both.
+fn attribute_value(attribute: u16, generation: u64) -> [u8; VALUE_BYTES] {
+    let first = generation.to_le_bytes();
+    std::array::from_fn(|at| match first.get(at) {
+        Some(byte) => *byte,
+        None => {
+            let of_place = (at as u16).wrapping_mul(7).wrapping_add(attribute) as u8;
+            of_place ^ first[at % first.len()]
+        }
+    })
+}
+
+/// Whether an attribute may have this value.
+fn is_value(attribute: u16, known: Value, value: &[u8]) -> bool {
+    let Some((first, _)) = value.split_first_chunk() else {
+        return false;
+    };
+    let generation = u64::from_le_bytes(*first);
+    let is_expected = match known {
+        Value::Any | Value::Unsettled => true,
+        Value::Of(expected) => expected == generation,
+    };
+    is_expected && value == attribute_value(attribute, generation)
 }
 
 impl Core<Sessions> {
@@ -64,25 +87,28 @@ impl Core<Sessions> {
             return;
         };
         let state = self.own.works[call.op as usize];
-        // 0 is the latest state (RFC 8881 section 8.2.2).
-        let held = Stateid4 {
-            seqid: 0,
-            ..state.stateid
-        };
+        let mut held = state.stateid;
+        if self.own.has_sessions() {
+            // The latest state (RFC 8881 section 8.2.2).
+            held.seqid = 0;
+        }
         match work {
             Work::Open => {
                 let place = self.place(op);
-                let owner = operation_owner(self.own.owners[op.proc as usize], call.op);
-                let claim = OpenClaim4::Null(place.text.as_bytes());
-                let access = share::BOTH | share::WANT_NO_DELEG;
+                let (owner, access) = match self.own.has_sessions() {
+                    true => (
+                        operation_owner(self.own.owners[op.proc as usize], call.op),
+                        share::BOTH | share::WANT_NO_DELEG,
+                    ),
+                    false => (self.owner_name(call, op.proc), share::BOTH),
+                };
+                let open = OpenArgs {
+                    claim: OpenClaim4::Null(place.text.as_bytes()),
+                    ..self.open_args(call, access, &owner, Openflag4::NoCreate)
+                };
                 compound
                     .op(&putfh(place.dir))
-                    .op(&open_args(
-                        access,
-                        owner.as_bytes(),
-                        Openflag4::NoCreate,
-                        claim,
-                    ))
+                    .op(&open)
                     .op(&GetfhArgs {})
                     .op(&AccessArgs { access: ALL_RIGHTS })
                     .op(&GETATTR);
@@ -98,6 +124,16 @@ impl Core<Sessions> {
                     });
                 return;
             }
+            Work::ReadBack => {
+                let file = action.target().unwrap_or(action.object());
+                compound
+                    .op(&putfh(self.handle(op.proc, file)))
+                    .op(&ReadArgs {
+                        stateid,
+                        ..self.read_back_args(call.op)
+                    });
+                return;
+            }
             Work::Copy | Work::Clone => {
                 return self.encode_copy(action, call, op, (stateid, state.copied), compound);
             }
@@ -107,20 +143,42 @@ impl Core<Sessions> {
         match work {
             Work::Close => {
                 compound.op(&CloseArgs {
-                    seqid: 0,
+                    seqid: state.owner.map_or(0, |owner| owner.seqid),
                     open_stateid: held,
+                });
+            }
+            Work::Confirm => {
+                compound.op(&OpenConfirmArgs {
+                    open_stateid: held,
+                    seqid: state.owner.map_or(0, |owner| owner.seqid),
                 });
             }
             Work::Lock => {
                 let owner = operation_owner(self.own.owners[op.proc as usize], call.op);
-                compound.op(&lock(call.op, stateid, owner.as_bytes()));
+                let args = lock(call.op, stateid, owner.as_bytes());
+                match self.own.has_sessions() {
+                    true => {
+                        compound.op(&args);
+                    }
+                    false => {
+                        let key = opens::of_object(action.object());
+                        self.encode_lock(call, op.proc, key, args, compound);
+                    }
+                }
+            }
+            Work::Unlock if !self.own.has_sessions() => {
+                let (lock_stateid, seqid) = self.unlocked_state(call, (op.proc, op.action), held);
+                compound.op(&LockuArgs {
+                    seqid,
+                    ..unlock(call.op, lock_stateid)
+                });
             }
             Work::Unlock => {
                 compound
                     .op(&unlock(call.op, held))
                     .op(&FreeStateidArgs { stateid: held });
             }
-            _ => encode_on_file(action, stateid, compound),
+            _ => encode_on_file(action, (stateid, state.generation), compound),
         }
     }
 
@@ -180,9 +238,25 @@ impl Core<Sessions> {
         compound.read::<PutfhArgs<'_>>()??;
         match work {
             Work::Open => {
+                let open = compound.read::<OpenArgs<'_>>()??;
+                let call = self.calls.get_mut(slot);
                 let state = &mut self.own.works[op as usize];
-                state.stateid = compound.read::<OpenArgs<'_>>()??.stateid;
-                state.next = Some(Work::Close);
+                state.stateid = open.stateid;
+                state.owner = call.own.owner.take();
+                let is_to_be_confirmed = open.rflags & open_result::CONFIRM != 0;
+                state.next = match state.owner.is_some() && is_to_be_confirmed {
+                    true => Some(Work::Confirm),
+                    false => Some(Work::Close),
+                };
+            }
+            Work::Confirm => {
+                let confirmed = compound.read::<OpenConfirmArgs>()?;
+                if let Ok(open) = &confirmed {
+                    let state = &mut self.own.works[op as usize];
+                    state.stateid = open.open_stateid;
+                    state.next = Some(Work::Close);
+                }
+                return self.given_up(confirmed.map(|_| ()), compound);
             }
             Work::Close => {
                 let closed = compound.read::<CloseArgs>()?;
@@ -194,22 +268,21 @@ impl Core<Sessions> {
                 let state = &mut self.own.works[op as usize];
                 state.stateid = stateid;
                 state.next = Some(Work::Unlock);
+                self.note_locks(slot, stateid);
                 self.pin(slot);
             }
             Work::Unlock => {
                 let unlocked = compound.read::<LockuArgs>()?;
+                if let Ok(unlocked) = &unlocked {
+                    self.note_locks(slot, unlocked.lock_stateid);
+                }
                 return self.given_up(unlocked.map(|_| ()), compound);
             }
             Work::Allocate => compound.read::<AllocateArgs>()??,
             Work::Deallocate => compound.read::<DeallocateArgs>()??,
             Work::Seek => {
                 let found = compound.read::<SeekArgs>()??;
-                if let V4Action::Seek { offset, .. } = action
-                    && !found.eof
-                    && found.offset < offset
-                {
-                    return Ok(CallOutcome::Ends(Status::Garbage));
-                }
+                return Ok(self.sought(op, action, &found));
             }
             Work::Copy | Work::Clone => {
                 compound.read::<SavefhArgs>()??;
@@ -227,15 +300,15 @@ impl Core<Sessions> {
                     return Ok(CallOutcome::Ends(Status::Refused(COPY_LOST)));
                 }
             }
+            Work::ReadBack => return self.read_back(op, compound),
             Work::Getxattr => {
                 let value = compound.read::<GetxattrArgs<'_>>()??.value;
+                let proc = self.ops.get(op).proc;
                 if let V4Action::Getxattr { attribute, .. } = action
-                    && value != attribute_value(attribute)
+                    && self.history.level() != VerifyLevel::Nothing
+                    && !is_value(attribute, self.scratch(proc).value(attribute), value)
                 {
-                    let verdict = self.judge_read(false, Status::Corrupt);
-                    if verdict != CallOutcome::Ok {
-                        return Ok(verdict);
-                    }
+                    return Ok(self.judge_read(false, Status::Corrupt));
                 }
             }
             Work::Setxattr => {
@@ -249,6 +322,33 @@ impl Core<Sessions> {
             }
         }
         rest(compound)
+    }
+
+    /// SEEK in a file without holes (RFC 7862 section 15.11): data is where it was looked for, and the first hole
+    /// is the end of the file.
+    fn sought(&mut self, op: u32, action: V4Action, found: &SeekOk) -> CallOutcome {
+        let V4Action::Seek {
+            offset,
+            bytes,
+            is_hole,
+            ..
+        } = action
+        else {
+            return CallOutcome::Ends(Status::Garbage);
+        };
+        let bytes = u64::from(bytes);
+        let is_right = match is_hole {
+            true => found.offset >= bytes,
+            false => found.offset == offset && !found.eof,
+        };
+        if is_right || self.history.level() == VerifyLevel::Nothing {
+            return CallOutcome::Ok;
+        }
+        let span = Span {
+            offset,
+            length: bytes.saturating_sub(offset) as u32,
+        };
+        self.judge_excusable(op, span, Status::Corrupt)
     }
 
     /// What an operation had opened or locked is given up. A server that does not know it any more has
@@ -386,7 +486,11 @@ const fn unlock(op: u32, lock_stateid: Stateid4) -> LockuArgs {
 }
 
 /// The operation on the current file, and GETATTR behind what changes it.
-fn encode_on_file(action: V4Action, stateid: Stateid4, compound: &mut Compound<'_>) {
+fn encode_on_file(
+    action: V4Action,
+    (stateid, generation): (Stateid4, u64),
+    compound: &mut Compound<'_>,
+) {
     match action {
         V4Action::Allocate { offset, length, .. } => {
             let length = length.into();
@@ -424,7 +528,8 @@ fn encode_on_file(action: V4Action, stateid: Stateid4, compound: &mut Compound<'
             compound.op(&GetxattrArgs { name: &name });
         }
         V4Action::Setxattr { attribute, .. } => {
-            let (name, value) = (attribute_name(attribute), attribute_value(attribute));
+            let name = attribute_name(attribute);
+            let value = attribute_value(attribute, generation);
             let args = SetxattrArgs {
                 option: SetxattrOption4::Either,
                 name: &name,
@@ -458,8 +563,14 @@ mod tests {
     #[test]
     fn names_and_values_of_attributes_differ() {
         assert_eq!(&attribute_name(15), b"filermark-0015");
-        assert_ne!(attribute_value(1), attribute_value(2));
-        assert_eq!(attribute_value(3)[0], 3);
+        assert_ne!(attribute_value(1, 9), attribute_value(2, 9));
+        let value = attribute_value(3, 9);
+        for known in [Value::Any, Value::Of(9), Value::Unsettled] {
+            assert!(is_value(3, known, &value));
+            assert!(!is_value(2, known, &value), "that of another attribute");
+            assert!(!is_value(3, known, &value[1..]) && !is_value(3, known, &[]));
+        }
+        assert!(!is_value(3, Value::Of(8), &value));
     }
 
     #[test]

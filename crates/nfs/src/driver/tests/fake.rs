@@ -13,18 +13,20 @@ use std::time::Duration;
 
 /// A call as the server received it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ReceivedCall<'a> {
+pub(in crate::driver) struct ReceivedCall<'a> {
     /// Number of the connection, from 0 in the order of accept.
-    pub(super) conn: usize,
+    pub(in crate::driver) conn: usize,
     /// Number of the call, from 0, over all connections.
-    pub(super) nth: usize,
-    pub(super) xid: u32,
-    pub(super) args: Args<'a>,
+    pub(in crate::driver) nth: usize,
+    pub(in crate::driver) xid: u32,
+    /// User and group of AUTH_SYS.
+    pub(in crate::driver) user: Option<(u32, u32)>,
+    pub(in crate::driver) args: Args<'a>,
 }
 
 /// What the server does in answer to a call.
 #[derive(Clone, Debug)]
-pub(super) enum ServerAction {
+pub(in crate::driver) enum ServerAction {
     /// Sends this record.
     Send(Vec<u8>),
     /// Sends it in fragments of this size.
@@ -45,14 +47,14 @@ struct Shared {
 }
 
 /// The server. Dropping it stops it.
-pub(super) struct Fake {
-    pub(super) address: SocketAddr,
+pub(in crate::driver) struct Fake {
+    pub(in crate::driver) address: SocketAddr,
     shared: Arc<Shared>,
     acceptor: Option<thread::JoinHandle<()>>,
 }
 
 impl Fake {
-    pub(super) fn start(
+    pub(in crate::driver) fn start(
         script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -73,7 +75,7 @@ impl Fake {
 
 impl Fake {
     /// A server over UDP. NULL calls are answered without the script; `Close` has no effect.
-    pub(super) fn start_udp(
+    pub(in crate::driver) fn start_udp(
         script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
     ) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -198,6 +200,7 @@ fn scripted_actions(conn: usize, record: &[u8], shared: &Shared) -> Option<Vec<S
         conn,
         nth,
         xid: header.xid,
+        user: header.cred.auth_sys().ok().map(|sys| (sys.uid, sys.gid)),
         args,
     };
     Some((script.1)(&call))
@@ -220,7 +223,7 @@ fn perform(act: ServerAction, stream: &mut TcpStream) -> bool {
 }
 
 /// A successful reply with these results.
-pub(super) fn reply(xid: u32, results: &impl Encode) -> Vec<u8> {
+pub(in crate::driver) fn reply(xid: u32, results: &impl Encode) -> Vec<u8> {
     let mut out = Vec::new();
     ReplyHeader::encode_success(&mut out, xid);
     xdr::append(&mut out, results);
@@ -228,7 +231,7 @@ pub(super) fn reply(xid: u32, results: &impl Encode) -> Vec<u8> {
 }
 
 /// A reply with only a status, without attributes.
-pub(super) fn refusal(call: &ReceivedCall<'_>, status: Nfsstat3) -> Vec<ServerAction> {
+pub(in crate::driver) fn refusal(call: &ReceivedCall<'_>, status: Nfsstat3) -> Vec<ServerAction> {
     let mut out = Vec::new();
     ReplyHeader::encode_success(&mut out, call.xid);
     xdr::append(&mut out, &status);
@@ -253,11 +256,11 @@ pub(super) fn refusal(call: &ReceivedCall<'_>, status: Nfsstat3) -> Vec<ServerAc
 
 /// A correct reply: the handle of a name is the name, READ returns the data of file 7,
 /// WRITE is stable, a listing has one part.
-pub(super) fn good(call: &ReceivedCall<'_>) -> Vec<ServerAction> {
+pub(in crate::driver) fn good(call: &ReceivedCall<'_>) -> Vec<ServerAction> {
     vec![ServerAction::Send(good_reply(call))]
 }
 
-pub(super) fn good_reply(call: &ReceivedCall<'_>) -> Vec<u8> {
+pub(in crate::driver) fn good_reply(call: &ReceivedCall<'_>) -> Vec<u8> {
     match call.args {
         Args::Read(args) => read_reply(call.xid, args.offset, args.count, false),
         Args::Write(args) => write_reply(call.xid, args.count, StableHow::FileSync, 1),
@@ -276,7 +279,7 @@ pub(super) fn good_reply(call: &ReceivedCall<'_>) -> Vec<u8> {
     }
 }
 
-pub(super) fn created_reply(xid: u32, obj: Option<FileHandle<'_>>) -> Vec<u8> {
+pub(in crate::driver) fn created_reply(xid: u32, obj: Option<FileHandle<'_>>) -> Vec<u8> {
     let created: CreateRes<'_> = Ok(CreateOk {
         obj,
         obj_attributes: None,
@@ -285,7 +288,7 @@ pub(super) fn created_reply(xid: u32, obj: Option<FileHandle<'_>>) -> Vec<u8> {
     reply(xid, &created)
 }
 
-pub(super) fn read_reply(xid: u32, offset: u64, count: u32, eof: bool) -> Vec<u8> {
+pub(in crate::driver) fn read_reply(xid: u32, offset: u64, count: u32, eof: bool) -> Vec<u8> {
     let mut data = Vec::new();
     DataSource::new(1, VerifyLevel::All).append(7, offset, 0, count as usize, &mut data);
     let read: ReadRes<'_> = Ok(ReadOk {
@@ -297,7 +300,12 @@ pub(super) fn read_reply(xid: u32, offset: u64, count: u32, eof: bool) -> Vec<u8
     reply(xid, &read)
 }
 
-pub(super) fn write_reply(xid: u32, count: u32, committed: StableHow, verf: u8) -> Vec<u8> {
+pub(in crate::driver) fn write_reply(
+    xid: u32,
+    count: u32,
+    committed: StableHow,
+    verf: u8,
+) -> Vec<u8> {
     let written: WriteRes = Ok(WriteOk {
         file_wcc: WccData::default(),
         count,
@@ -307,7 +315,7 @@ pub(super) fn write_reply(xid: u32, count: u32, committed: StableHow, verf: u8) 
     reply(xid, &written)
 }
 
-pub(super) fn commit_reply(xid: u32, verf: u8) -> Vec<u8> {
+pub(in crate::driver) fn commit_reply(xid: u32, verf: u8) -> Vec<u8> {
     let committed: CommitRes = Ok(CommitOk {
         file_wcc: WccData::default(),
         verf: [verf; 8],
@@ -316,7 +324,7 @@ pub(super) fn commit_reply(xid: u32, verf: u8) -> Vec<u8> {
 }
 
 /// A READDIR reply with entries of these cookies.
-pub(super) fn listing_reply(xid: u32, cookies: &[u64], eof: bool) -> Vec<u8> {
+pub(in crate::driver) fn listing_reply(xid: u32, cookies: &[u64], eof: bool) -> Vec<u8> {
     let mut out = Vec::new();
     ReplyHeader::encode_success(&mut out, xid);
     let mut list = DirListWriter::begin(&mut out, None, [5; 8], 1 << 20);

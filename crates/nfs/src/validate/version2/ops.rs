@@ -40,6 +40,7 @@ impl Version for V2 {
     type Client = Nfs2Client;
     type Handle = Fh;
     type Procedure = About;
+    type Dialect = ();
     type Status = Nfsstat;
     const NAME: &'static str = "NFSv2";
     const OK: Nfsstat = Nfsstat::Ok;

@@ -21,6 +21,7 @@ impl Version for V3 {
     type Client = Nfs3Client;
     type Handle = Fh;
     type Procedure = Procedure;
+    type Dialect = ();
     type Status = Nfsstat3;
     const NAME: &'static str = "NFSv3";
     const OK: Nfsstat3 = Nfsstat3::Ok;

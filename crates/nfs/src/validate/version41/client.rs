@@ -2,6 +2,7 @@
 //! It knows what it has open, so that nothing stays on the server.
 
 use super::locking::Range;
+use super::numbers::Numbers;
 use crate::client::{ClientError, NFS_V4, Nfs4Client, Reply4, next_result};
 use crate::target::{Target, credential};
 use filermark_model::plan::{MinorVersion, NfsPlan};
@@ -17,11 +18,14 @@ pub(super) fn minor_of(plan: &NfsPlan) -> MinorVersion {
     plan.version.minor_version().unwrap_or_default()
 }
 
-/// A client with a client ID and a session of its own.
+/// A client with a client ID and, but for version 4.0, a session of its own.
 #[derive(Debug)]
 pub(in crate::validate) struct Client {
     pub(super) nfs: Nfs4Client,
     held: Vec<Held>,
+    /// Version 4.0: owners number their operations.
+    pub(super) has_numbers: bool,
+    pub(super) numbers: Numbers,
 }
 
 /// What is open or locked.
@@ -140,6 +144,8 @@ impl Client {
         Self {
             nfs: Nfs4Client::new(minor_of(plan), address, credential(plan), options),
             held: Vec::new(),
+            has_numbers: !minor_of(plan).has_sessions(),
+            numbers: Numbers::default(),
         }
     }
 
@@ -159,19 +165,24 @@ impl Client {
             locked,
         } in held
         {
-            // The latest version of the state.
-            let stateid = Stateid4 {
-                seqid: 0,
-                ..stateid
+            let stateid = self.latest(stateid);
+            let give_up = |client: &mut Self| match locked {
+                Some(range) => client.unlock(&file, stateid, range),
+                None => client.close(&file, stateid),
             };
-            let given_up = match locked {
-                Some(range) => self.unlock(&file, stateid, range).map(drop),
-                None => self.close(&file, stateid).map(drop),
-            };
+            let mut given_up = give_up(self);
+            if let Ok(answer) = &given_up
+                && self.goes_back(&stateid, answer)
+            {
+                given_up = give_up(self);
+            }
             if let Err(error) = given_up {
                 tracing::debug!(target: "filermark_nfs::rpc", %error, "state is left");
                 break;
             }
+        }
+        if self.has_numbers {
+            self.release_all();
         }
         self.nfs.end();
     }
@@ -215,6 +226,13 @@ impl Client {
     /// OPEN, and GETFH.
     pub(super) fn open(&mut self, dir: &Fh4, opening: &Opening<'_>) -> Reply4<Opened> {
         let args = opening.args();
+        if self.has_numbers {
+            let opened = self.open_numbered(dir, opening.owner, &args)?;
+            if let Ok(opened) = &opened {
+                self.hold(opened.file, opened.stateid, None);
+            }
+            return Ok(opened);
+        }
         let write = |compound: &mut CompoundWriter<'_, Operation>| {
             compound.op(&putfh(dir)).op(&args).op(&GetfhArgs {});
         };
@@ -237,16 +255,29 @@ impl Client {
 
     /// CLOSE.
     pub(super) fn close(&mut self, file: &Fh4, open_stateid: Stateid4) -> Reply4<Stateid4> {
-        let args = CloseArgs {
-            seqid: 0,
+        let owner = self.numbers.owner_of(&open_stateid);
+        let args = |seqid| CloseArgs {
+            seqid,
             open_stateid,
         };
-        let closed = self.on(file, &args, |res| res.map(|ok| ok.open_stateid))?;
+        let closed = self.numbered(&owner, file, args, |res| res.map(|ok| ok.open_stateid))?;
         if closed.is_ok() {
             self.held
                 .retain(|held| held.stateid.other != open_stateid.other);
         }
         Ok(closed)
+    }
+
+    /// A CLOSE by hand has succeeded.
+    pub(super) fn closed_by_hand(&mut self, stateid: &Stateid4) {
+        let owner = self.numbers.owner_of(stateid);
+        self.numbers.answered(&owner, &Ok(()));
+        self.unlocked_by_hand(stateid);
+    }
+
+    /// Nothing is to be given up of this state.
+    pub(super) fn unlocked_by_hand(&mut self, stateid: &Stateid4) {
+        self.held.retain(|held| held.stateid.other != stateid.other);
     }
 
     /// Creates a file of mode 644 that must be new, and closes it.

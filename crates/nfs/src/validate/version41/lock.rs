@@ -5,6 +5,7 @@ use super::locking::{Granted, NotGranted, Range};
 use super::ops::{Bench, Check, Outcome, Subject};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::*;
 
 const LOCK: Subject = Subject::Op(Operation::Lock);
@@ -30,10 +31,10 @@ checks! { CHECKS: Check =>
     "locku.part", LOCKU, "unlocks the middle of a range and leaves the rest" => part;
     "locku.zero_length", LOCKU, "a length of 0 answers NFS4ERR_INVAL" => unlock_zero_length;
     "close.locked", Subject::Op(Operation::Close), "of a file with locks answers NFS4ERR_LOCKS_HELD, or unlocks" => close_locked;
-    "free_stateid.locked", Subject::Op(Operation::FreeStateid), "the stateid of locks answers NFS4ERR_LOCKS_HELD" => free_locked;
+    "free_stateid.locked", Subject::Op(Operation::FreeStateid), "the stateid of locks answers NFS4ERR_LOCKS_HELD" => free_locked, from MinorVersion::V1;
 }
 
-fn new_locker<'a>(opened: &Opened, name: &'a [u8]) -> Locker4<'a> {
+pub(super) fn new_locker<'a>(opened: &Opened, name: &'a [u8]) -> Locker4<'a> {
     Locker4::New(OpenToLockOwner4 {
         open_seqid: 0,
         open_stateid: opened.stateid,

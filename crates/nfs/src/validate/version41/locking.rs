@@ -1,6 +1,7 @@
 //! LOCK, LOCKT and LOCKU of a client of the checks.
 
-use super::client::{Client, owner};
+use super::client::Client;
+use super::numbers::Owner;
 use crate::client::{ClientError, Reply4};
 use filermark_onc::nfs4::*;
 
@@ -63,6 +64,7 @@ impl Client {
         range: Range,
         locker: Locker4<'_>,
     ) -> Granted<Stateid4> {
+        let (locker, opener, owner) = self.numbered_locker(locker)?;
         let args = LockArgs {
             locktype: range.kind,
             reclaim: false,
@@ -77,7 +79,11 @@ impl Client {
                 failed.status()
             })
         })?;
+        for numbered in opener.iter().chain([&owner]) {
+            self.numbers.answered(numbered, &locked);
+        }
         if let Ok(stateid) = locked {
+            self.numbers.note(&owner, stateid);
             self.hold(*file, stateid, Some(range));
         }
         Ok(locked.map_err(|status| NotGranted { status, holder }))
@@ -89,7 +95,10 @@ impl Client {
             locktype: range.kind,
             offset: range.offset,
             length: range.length,
-            owner: owner(name),
+            owner: StateOwner4 {
+                clientid: self.clientid()?,
+                owner: name,
+            },
         };
         let mut holder = None;
         let tested = self.on(file, &args, |res| {
@@ -108,14 +117,49 @@ impl Client {
         lock_stateid: Stateid4,
         range: Range,
     ) -> Reply4<Stateid4> {
-        let args = LockuArgs {
+        let owner = self.numbers.owner_of(&lock_stateid);
+        let args = |seqid| LockuArgs {
             locktype: range.kind,
-            seqid: 0,
+            seqid,
             lock_stateid,
             offset: range.offset,
             length: range.length,
         };
-        self.on(file, &args, |res| res.map(|ok| ok.lock_stateid))
+        let unlocked = self.numbered(&owner, file, args, |res| res.map(|ok| ok.lock_stateid))?;
+        if let Ok(stateid) = unlocked {
+            self.numbers.note(&owner, stateid);
+        }
+        Ok(unlocked)
+    }
+
+    /// The same with what version 4.0 needs: client ID and numbers. With the owners of the open, if it is to be
+    /// counted, and of the locks.
+    fn numbered_locker<'a>(
+        &mut self,
+        locker: Locker4<'a>,
+    ) -> Result<(Locker4<'a>, Option<Owner>, Owner), ClientError> {
+        let clientid = self.clientid()?;
+        Ok(match locker {
+            Locker4::New(new) => {
+                let owner = Owner::of_locks(new.lock_owner.owner);
+                let opener = self.numbers.owner_of(&new.open_stateid);
+                let mut new = new;
+                if self.has_numbers {
+                    new.open_seqid = self.numbers.next(&opener);
+                    new.lock_seqid = self.numbers.next(&owner);
+                    new.lock_owner.clientid = clientid;
+                }
+                (Locker4::New(new), Some(opener), owner)
+            }
+            Locker4::Existing(existing) => {
+                let owner = self.numbers.owner_of(&existing.lock_stateid);
+                let mut existing = existing;
+                if self.has_numbers {
+                    existing.lock_seqid = self.numbers.next(&owner);
+                }
+                (Locker4::Existing(existing), None, owner)
+            }
+        })
     }
 }
 

@@ -95,7 +95,9 @@ fn lookupp(b: &mut Bench<'_>, object: &Fh4) -> Result<Result<Fh4, Nfsstat4>, Sto
             .op(&LookuppArgs {});
         compound.op(&GetfhArgs {});
     })?;
-    let parent = answer.result::<GetfhArgs, _>(3, |result| Some(result.ok()?.object.to_fh()));
+    let parent = answer.result::<GetfhArgs, _>(b.first_index() + 2, |result| {
+        Some(result.ok()?.object.to_fh())
+    });
     Ok(parent.ok_or(answer.status))
 }
 

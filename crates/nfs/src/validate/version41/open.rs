@@ -4,6 +4,7 @@ use super::client::{Opened, Opening, of_mode, putfh};
 use super::ops::{Bench, Check, Outcome, Subject};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::*;
 
 const OPEN: Subject = Subject::Op(Operation::Open);
@@ -14,11 +15,11 @@ checks! { CHECKS: Check =>
     "open.unchecked", OPEN, "UNCHECKED4 creates a file" => unchecked;
     "open.unchecked_existing", OPEN, "UNCHECKED4 takes a file that exists, and sets nothing but a size of 0" => unchecked_existing;
     "open.guarded", OPEN, "GUARDED4 answers NFS4ERR_EXIST if the name exists" => guarded;
-    "open.exclusive", OPEN, "EXCLUSIVE4_1 succeeds again with the same verifier alone" => exclusive;
+    "open.exclusive", OPEN, "EXCLUSIVE4_1 (4.0: EXCLUSIVE4) succeeds again with the same verifier alone" => exclusive;
     "open.attributes", OPEN, "sets the requested mode, and says so" => attributes;
     "open.cinfo", OPEN, "a new file changes the directory's change attribute" => cinfo;
-    "open.by_handle", OPEN, "CLAIM_FH opens the current file" => by_handle;
-    "open.current_stateid", OPEN, "WRITE and CLOSE of one COMPOUND use the stateid of its OPEN" => current_stateid, by CURRENT;
+    "open.by_handle", OPEN, "CLAIM_FH opens the current file" => by_handle, from MinorVersion::V1;
+    "open.current_stateid", OPEN, "WRITE and CLOSE of one COMPOUND use the stateid of its OPEN" => current_stateid, by CURRENT, from MinorVersion::V1;
     "open.dir", OPEN, "a directory answers NFS4ERR_ISDIR" => of_dir;
     "open.symlink", OPEN, "a symbolic link answers NFS4ERR_SYMLINK" => of_symlink;
     "open.notdir", OPEN, "a name in a file answers NFS4ERR_NOTDIR" => notdir;
@@ -116,11 +117,13 @@ fn guarded(b: &mut Bench<'_>) -> Outcome {
 
 fn exclusive(b: &mut Bench<'_>) -> Outcome {
     let none = Attributes::default();
-    let how = |verf| {
-        Createhow4::Exclusive41(Creatverfattr {
+    let is_minor0 = b.minor() == 0;
+    let how = |verf| match is_minor0 {
+        true => Createhow4::Exclusive(verf),
+        false => Createhow4::Exclusive41(Creatverfattr {
             verf,
             attrs: Fattr4::new(&none),
-        })
+        }),
     };
     let first = b.opens(&Opening::new_file(b"file", how(*b"verifier")))?;
     let again = b.opens(&Opening::new_file(b"file", how(*b"verifier")))?;

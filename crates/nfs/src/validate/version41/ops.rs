@@ -7,7 +7,7 @@ use crate::validate::bench::{self, Of, Refused, Version};
 use crate::validate::shared::ops::{Asked, Common, Facts, ListingPart};
 pub(super) use filermark_driver_kit::checks::Outcome;
 use filermark_driver_kit::checks::{self, Stop};
-use filermark_model::plan::NfsPlan;
+use filermark_model::plan::{MinorVersion, NfsPlan};
 use filermark_onc::nfs3::{Fattr3, Ftype3, Sattr3};
 use filermark_onc::nfs4::*;
 use std::time::Duration;
@@ -47,6 +47,7 @@ impl Version for V41 {
     type Client = Client;
     type Handle = Fh4;
     type Procedure = Subject;
+    type Dialect = MinorVersion;
     type Status = Nfsstat4;
     const NAME: &'static str = "NFSv4.1";
     const OK: Nfsstat4 = Nfsstat4::Ok;
@@ -94,6 +95,48 @@ impl Version for V41 {
                 number @ 72..=75 => format!("RFC 8276 section 8.4.{}", number - 71),
                 _ => format!("RFC 8881 section 18.{}", section_number(operation)),
             },
+        }
+    }
+
+    fn required_by(subject: Subject, rule: Option<&'static str>, minor: MinorVersion) -> String {
+        let is_minor0 = minor == MinorVersion::V0;
+        match rule {
+            Some(rule) if is_minor0 => {
+                let known = OF_MINOR0.iter().find(|(of_41, _)| *of_41 == rule);
+                known.map_or(rule, |(_, of_40)| of_40).to_owned()
+            }
+            Some(rule) => rule.to_owned(),
+            None if is_minor0 => section_of_minor0(subject),
+            None => Self::section_of(subject),
+        }
+    }
+}
+
+/// The sections of RFC 7530 that say the same as those of RFC 8881.
+const OF_MINOR0: [(&str, &str); 10] = [
+    ("RFC 8881 section 16.2.3.1.1", "RFC 7530 section 15.2"),
+    ("RFC 8881 section 5.5", "RFC 7530 section 5.5"),
+    ("RFC 8881 section 5.6", "RFC 7530 section 5.6"),
+    ("RFC 8881 section 5.8.1.4", "RFC 7530 section 5.8.1.4"),
+    ("RFC 8881 section 6.2.1", "RFC 7530 section 6.2.1"),
+    ("RFC 8881 section 14", "RFC 7530 section 12"),
+    (STATEID, "RFC 7530 section 9.1.4.4"),
+    ("RFC 8881 section 8.2.3", "RFC 7530 section 9.1.4.3"),
+    ("RFC 8881 section 9.1.2", "RFC 7530 section 9.1.6"),
+    ("RFC 8881 section 9.7", "RFC 7530 section 9.9"),
+];
+
+/// The section of RFC 7530 that specifies a subject. Those of operations have the order of their numbers.
+fn section_of_minor0(subject: Subject) -> String {
+    match subject {
+        Subject::Null => "RFC 7530 section 15.1".to_owned(),
+        Subject::Compound => "RFC 7530 section 15.2".to_owned(),
+        Subject::Op(Operation::Illegal) => "RFC 7530 section 16.38".to_owned(),
+        Subject::Op(operation) => {
+            format!(
+                "RFC 7530 section 16.{}",
+                operation.to_u32().saturating_sub(2)
+            )
         }
     }
 }

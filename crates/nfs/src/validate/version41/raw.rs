@@ -203,14 +203,24 @@ impl Raw {
         write: impl FnOnce(&mut Writer<'_>),
     ) -> Vec<u8> {
         written(self.minor, |compound| {
-            compound.op(&self.sequence(cachethis));
+            self.begins(compound, cachethis);
             write(compound);
         })
+    }
+
+    /// What the calls of the session begin with: SEQUENCE. Version 4.0 has none.
+    pub(super) fn begins(&self, compound: &mut Writer<'_>, cachethis: bool) {
+        if self.minor > 0 {
+            compound.op(&self.sequence(cachethis));
+        }
     }
 
     /// Sends what [`Raw::call_bytes`] returned. The next call has the next sequence number.
     pub(super) fn call_written(&mut self, what: &str, args: &[u8]) -> Result<Answer, Stop> {
         let answer = self.send_bytes(what, args)?;
+        if self.minor == 0 {
+            return Ok(answer);
+        }
         let sequence = answer.result::<SequenceArgs, _>(0, Some);
         match sequence {
             Some(Ok(_)) => self.next = self.next.wrapping_add(1),
@@ -310,6 +320,11 @@ impl Bench<'_> {
     /// The minor version that is checked.
     pub(super) fn minor(&self) -> u32 {
         minor_of(self.plan).number()
+    }
+
+    /// The index of the first result that is not that of SEQUENCE.
+    pub(super) fn first_index(&self) -> usize {
+        usize::from(self.minor() > 0)
     }
 
     /// A session of another client, whose first slot is used by hand.

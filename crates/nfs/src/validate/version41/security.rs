@@ -5,6 +5,7 @@ use super::ops::{Bench, Check, Outcome, Subject};
 use super::raw::Writer;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::*;
 use filermark_onc::rpc::AuthFlavor;
 
@@ -15,9 +16,9 @@ const CONSUMED: &str = "RFC 8881 section 2.6.3.1.1.8";
 checks! { CHECKS: Check =>
     "secinfo.flavors", SECINFO, "lists the flavor in use for a name" => flavors;
     "secinfo.noent", SECINFO, "an unknown name answers NFS4ERR_NOENT" => noent;
-    "secinfo.consumes", SECINFO, "leaves no current file handle" => consumes, by CONSUMED;
-    "secinfo_no_name.flavors", NO_NAME, "lists the flavor in use for directory and parent" => no_name_flavors;
-    "secinfo_no_name.consumes", NO_NAME, "leaves no current file handle" => no_name_consumes, by CONSUMED;
+    "secinfo.consumes", SECINFO, "leaves no current file handle" => consumes, by CONSUMED, from MinorVersion::V1;
+    "secinfo_no_name.flavors", NO_NAME, "lists the flavor in use for directory and parent" => no_name_flavors, from MinorVersion::V1;
+    "secinfo_no_name.consumes", NO_NAME, "leaves no current file handle" => no_name_consumes, by CONSUMED, from MinorVersion::V1;
 }
 
 fn numbers(ok: SecinfoOk<'_>) -> Vec<u32> {

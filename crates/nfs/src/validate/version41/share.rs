@@ -4,6 +4,7 @@ use super::client::{OTHER, Opened, Opening};
 use super::ops::{Bench, Check, Outcome, STATEID, Subject};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
+use filermark_model::plan::MinorVersion;
 use filermark_onc::nfs4::*;
 
 const OPEN: Subject = Subject::Op(Operation::Open);
@@ -28,16 +29,16 @@ checks! { CHECKS: Check =>
     "downgrade.more", DOWNGRADE, "access that the open does not have answers NFS4ERR_INVAL" => downgrade_more;
     "stateid.old", CLOSE, "an earlier seqid answers NFS4ERR_OLD_STATEID" => old, by STATEID;
     "stateid.later", CLOSE, "a later seqid answers NFS4ERR_BAD_STATEID" => later, by STATEID;
-    "stateid.latest", READ, "a seqid of 0 is the latest one" => latest, by SEQID;
+    "stateid.latest", READ, "a seqid of 0 is the latest one" => latest, by SEQID, from MinorVersion::V1;
     "stateid.closed", READ, "the stateid of a closed file answers NFS4ERR_BAD_STATEID" => closed, by STATEID;
     "close.closed", CLOSE, "of a closed file answers NFS4ERR_BAD_STATEID" => close_closed, by STATEID;
     "stateid.invented", READ, "an invented stateid is refused" => invented, by STATEID;
     "stateid.other_file", READ, "the stateid of another file answers NFS4ERR_BAD_STATEID" => other_file, by STATEID;
-    "stateid.other_client", READ, "the stateid of another client answers NFS4ERR_BAD_STATEID" => other_client, by STATEID;
+    "stateid.other_client", READ, "the stateid of another client answers NFS4ERR_BAD_STATEID" => other_client, by STATEID, from MinorVersion::V1;
     "stateid.openmode_write", WRITE, "WRITE to a file that is open for reading answers NFS4ERR_OPENMODE" => write_refused, by MODES;
     "stateid.openmode_read", READ, "READ of a file that is open for writing may be refused" => read_refused, by MODES;
-    "test_stateid.states", Subject::Op(Operation::TestStateid), "returns a status for each stateid" => test_states;
-    "free_stateid.open", Subject::Op(Operation::FreeStateid), "the stateid of an open file answers NFS4ERR_LOCKS_HELD" => free_open;
+    "test_stateid.states", Subject::Op(Operation::TestStateid), "returns a status for each stateid" => test_states, from MinorVersion::V1;
+    "free_stateid.open", Subject::Op(Operation::FreeStateid), "the stateid of an open file answers NFS4ERR_LOCKS_HELD" => free_open, from MinorVersion::V1;
 }
 
 const DENIED: [Nfsstat4; 1] = [Nfsstat4::ShareDenied];
@@ -148,14 +149,8 @@ fn downgrade_to(
     opened: &Opened,
     access: u32,
 ) -> Result<Result<Stateid4, Nfsstat4>, Stop> {
-    let args = OpenDowngradeArgs {
-        open_stateid: opened.stateid,
-        seqid: 0,
-        share_access: access,
-        share_deny: 0,
-    };
     b.either("OPEN_DOWNGRADE", |client| {
-        client.on(&opened.file, &args, |res| res.map(|ok| ok.open_stateid))
+        client.downgrade(&opened.file, opened.stateid, access)
     })
 }
 
@@ -250,8 +245,9 @@ fn invented(b: &mut Bench<'_>) -> Outcome {
         seqid: 1,
         other: [0x5a; 12],
     };
-    let usual = [Nfsstat4::BadStateid];
-    b.refused_somehow("READ with an invented stateid", &usual, |client| {
+    let usual = [Nfsstat4::BadStateid, Nfsstat4::StaleStateid];
+    let usual = &usual[..if b.minor() == 0 { 2 } else { 1 }];
+    b.refused_somehow("READ with an invented stateid", usual, |client| {
         client.read(&file, stateid, 0, 4)
     })
 }

@@ -11,12 +11,12 @@ use crate::target::Target;
 use crate::validate::bench::Bench as AnyBench;
 use fake4::{Answer, Shared, State, start};
 use filermark_driver_kit::checks::{Outcome, Stop};
-use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
+use filermark_model::plan::{MinorVersion, MountPoint, NfsPlan};
 use filermark_onc::nfs4::{Nfsstat4, Operation};
 
-fn plan(port: u16) -> NfsPlan {
+fn plan(port: u16, minor: MinorVersion) -> NfsPlan {
     NfsPlan {
-        version: NfsVersion::V41,
+        version: minor.version(),
         nfs_port: Some(port),
         rpc_timeout_ms: 20_000,
         connect_timeout_ms: 10_000,
@@ -34,8 +34,15 @@ fn mount() -> MountPoint {
 
 /// Runs `work` with a bench whose directory is the root of a scripted server.
 fn with_bench<T>(work: impl FnOnce(&mut Bench<'_>, &Shared) -> T) -> T {
-    let (port, state) = start(State::new());
-    let plan = plan(port);
+    with_bench_of(MinorVersion::V1, work)
+}
+
+fn with_bench_of<T>(minor: MinorVersion, work: impl FnOnce(&mut Bench<'_>, &Shared) -> T) -> T {
+    let (port, state) = start(State {
+        minor_version: minor.number(),
+        ..State::new()
+    });
+    let plan = plan(port, minor);
     let target = Target::resolve(&mount(), &plan).expect("resolved");
     let mut bench: Bench<'_> = AnyBench::new(&plan, &target, target.root);
     work(&mut bench, &state)
@@ -107,6 +114,41 @@ fn a_server_that_accepts_everything_fails_what_has_to_be_refused() {
             "{id}: {outcome:?}"
         );
     }
+}
+
+/// The same for what only version 4.0 has.
+#[test]
+fn a_server_of_version_40_that_accepts_everything_fails_what_has_to_be_refused() {
+    let tables = super::tables(MinorVersion::V0);
+    let checks = tables.iter().copied().flatten();
+    let wanted = [
+        "setclientid.unconfirmed",
+        "setclientid.restart",
+        "setclientid.opens",
+        "setclientid_confirm.verifier",
+        "setclientid_confirm.unknown",
+        "renew.stale",
+        "open.stale_clientid",
+        "release_lockowner.stale",
+        "seqid.open_wrong",
+        "seqid.failure",
+        "seqid.close_wrong",
+        "seqid.lock_again",
+        "seqid.lock_wrong",
+        "release_lockowner.held",
+        "release_lockowner.free",
+        "compound.no_saved",
+        "stateid.invented",
+    ];
+    let mut failed = Vec::new();
+    for check in checks.filter(|check| wanted.contains(&check.id)) {
+        let outcome = with_bench_of(MinorVersion::V0, |bench, _| check.outcome(bench));
+        match outcome {
+            Err(Stop::Fail { .. }) => failed.push(check.id),
+            other => panic!("{}: {other:?}", check.id),
+        }
+    }
+    assert_eq!(failed.len(), wanted.len(), "{failed:?}");
 }
 
 /// The same checks with the right answers, and with another status in their place.

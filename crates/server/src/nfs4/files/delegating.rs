@@ -153,11 +153,33 @@ impl Delegations {
 
 /// As long as it lives, no delegation of the files is granted.
 #[derive(Debug)]
+#[must_use = "delegations can be granted again when it is dropped"]
 pub(crate) struct Undelegated<'f> {
-    _parts: [Option<RwLockReadGuard<'f, Shard>>; 2],
+    parts: [Option<(usize, RwLockReadGuard<'f, Shard>)>; 2],
+}
+
+impl Undelegated<'_> {
+    /// The same as [`Files::check_anonymous`], of one of its files: a thread must not take a lock for reading
+    /// that it has already.
+    ///
+    /// # Errors
+    /// LOCKED.
+    pub(crate) fn check_anonymous(&self, file: FileId, access: u32) -> Result<(), Nfsstat4> {
+        let mut parts = self.parts.iter().flatten();
+        let part = parts.find(|(number, _)| *number == Files::shard_of(file));
+        part.map_or(Ok(()), |(_, shard)| shard.check_anonymous(file, access))
+    }
 }
 
 impl Shard {
+    pub(super) fn check_anonymous(&self, file: FileId, access: u32) -> Result<(), Nfsstat4> {
+        let mut opens = self.opens(file);
+        match opens.any(|(_, open)| open.share.deny & access != 0) {
+            true => Err(Nfsstat4::Locked),
+            false => Ok(()),
+        }
+    }
+
     fn delegations(&self, file: FileId) -> impl Iterator<Item = (u64, &super::Delegation)> {
         self.of_file(file).filter_map(|(id, state)| match state {
             State::Delegation(delegation) => Some((id, delegation)),
@@ -281,8 +303,7 @@ impl Files {
                 part.is_none_or(|(_, shard)| shard.is_undelegated(*file, client, wanted))
             };
             if files.iter().flatten().all(is_free) {
-                let parts = parts.map(|part| part.map(|(_, shard)| shard));
-                return Ok(Undelegated { _parts: parts });
+                return Ok(Undelegated { parts });
             }
             drop(parts);
             for file in files.into_iter().flatten() {

@@ -332,3 +332,28 @@ fn everything_of_a_client_ends_with_it() {
     assert_eq!((left(5), left(6)), (1, 0));
     assert!(files.read(6).files.is_empty());
 }
+
+/// An access without an open is checked, and keeps delegations away, under one lock until it has ended.
+#[test]
+fn an_access_without_an_open_keeps_delegations_away() {
+    let files = Files::new(9);
+    let one = client(1);
+    let held = || files.undelegated([Some(FILE), None], None, FileUse::Change, 1);
+    let of_part = || files.shards[Files::shard_of(FILE) % SHARDS].try_write();
+    let first = held().expect("no delegation");
+    assert_eq!(first.check_anonymous(FILE, share::WRITE), Ok(()));
+    assert!(of_part().is_err(), "a grant needs this lock");
+    drop(first);
+    assert!(of_part().is_ok());
+    let denying = Share {
+        access: share::READ,
+        deny: share::WRITE,
+    };
+    files
+        .open_plain(&one, FILE, b"a", denying)
+        .expect("an open");
+    let second = held().expect("no delegation");
+    let denied = second.check_anonymous(FILE, share::WRITE);
+    assert_eq!(denied, Err(Nfsstat4::Locked));
+    assert_eq!(second.check_anonymous(FILE, share::READ), Ok(()));
+}

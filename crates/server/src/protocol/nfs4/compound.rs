@@ -4,6 +4,7 @@
 use super::super::context::Context;
 use super::handles::Place;
 use super::status;
+use crate::faults::DelayDistribution;
 use crate::memfs::FsError;
 use crate::nfs4::{Back, Begun, Client, Session};
 use filermark_onc::nfs3::Procedure;
@@ -34,6 +35,8 @@ pub(super) struct Call {
 pub(super) struct ServedCompound {
     /// The procedure of version 3 that does the same.
     pub(super) procedure: Option<Procedure>,
+    /// The delay of the first of its operations that has one of its own.
+    pub(super) delay: Option<DelayDistribution>,
     /// It was executed in a session.
     pub(super) is_operation: bool,
     /// It was a retry: the kept reply was sent.

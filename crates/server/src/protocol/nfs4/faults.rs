@@ -1,5 +1,5 @@
-//! The faults of the server as they hold for COMPOUNDs. A fault names a procedure of version 3; it holds
-//! for the operation that does the same.
+//! The faults of the server as they hold for COMPOUNDs. A fault names a procedure of version 3, and holds
+//! for the operation that does the same; or an operation that version 3 has no name for.
 
 use super::super::context::{Peer, ReplyAction, Service};
 use super::compound::{Compound, ServedCompound};
@@ -47,9 +47,22 @@ fn status_in_v4(status: Nfsstat3) -> Nfsstat4 {
 }
 
 impl Compound<'_> {
-    /// The error to answer this operation with instead of executing it. Only the first operation that
-    /// version 3 has, too, is what the COMPOUND is about.
+    /// The error to answer this operation with instead of executing it.
     pub(super) fn injected(&mut self, args: &Args<'_>) -> Option<Nfsstat4> {
+        let faults = &self.cx.shared.faults;
+        let operation = args.operation();
+        if self.served.delay.is_none() {
+            self.served.delay = faults.operation_delay(operation);
+        }
+        if let Some(status) = faults.operation_error(operation) {
+            self.cx.counters.errors_injected.add(1);
+            return Some(status_in_v4(status));
+        }
+        self.injected_as_v3(args)
+    }
+
+    /// Only the first operation that version 3 has, too, is what the COMPOUND is about.
+    fn injected_as_v3(&mut self, args: &Args<'_>) -> Option<Nfsstat4> {
         if self.served.procedure.is_some() {
             return None;
         }
@@ -65,9 +78,10 @@ impl Service {
     /// What is to happen with the reply to a COMPOUND.
     pub(super) fn verdict4(&self, served: &ServedCompound, peer: &Peer) -> ReplyAction {
         let faults = &self.shared.faults;
-        let delay_ns = match served.procedure {
-            Some(procedure) => faults.delay_ns(procedure),
-            None => faults.default_delay_ns(),
+        let delay_ns = match (served.delay, served.procedure) {
+            (Some(delay), _) => faults.delay_of_ns(delay),
+            (None, Some(procedure)) => faults.delay_ns(procedure),
+            (None, None) => faults.default_delay_ns(),
         };
         self.outcome(delay_ns, served.is_operation, peer)
     }

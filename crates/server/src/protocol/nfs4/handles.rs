@@ -112,7 +112,11 @@ impl Compound<'_> {
     }
 
     pub(super) fn restorefh(&mut self) -> Res<()> {
-        self.saved()?;
+        match self.saved() {
+            // RFC 7530 section 16.29.
+            Err(Nfsstat4::Nofilehandle) if self.minor == 0 => return Err(Nfsstat4::Restorefh),
+            saved => saved?,
+        };
         self.current = self.saved;
         Ok(())
     }

@@ -91,7 +91,7 @@ impl Compound<'_> {
         let set = set_attributes::of_setattr(&args.obj_attributes, self.minor)?;
         if set.size.is_some() {
             self.must_be_file(object)?;
-            self.check_stateid(&args.stateid, id, share::WRITE)?;
+            drop(self.check_stateid(&args.stateid, id, share::WRITE)?);
         }
         let _undelegated = self.undelegated([Some(id), None], FileUse::Change)?;
         let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());

@@ -1,7 +1,9 @@
 //! ALLOCATE, DEALLOCATE, SEEK, COPY and CLONE of version 4.2 (RFC 7862 section 15).
 
 use super::compound::Compound;
+use super::stateids::Held;
 use crate::memfs::{CopyRange, FileId, SeekFor};
+use crate::nfs4::FileUse;
 use filermark_onc::nfs4::*;
 
 /// Most bytes of one COPY: the file system is locked meanwhile. The client sends another one for the rest.
@@ -12,16 +14,16 @@ const CLONE_BYTES_MAX: u64 = 256 << 20;
 
 impl Compound<'_> {
     /// The current file, which this stateid must allow to be used so.
-    fn used(&self, stateid: &Stateid4, access: u32) -> Res<FileId> {
+    fn used(&self, stateid: &Stateid4, access: u32) -> Res<(FileId, Held<'_>)> {
         let object = self.current()?;
         self.must_be_file(object)?;
         let id = object.file_or(Nfsstat4::Isdir)?;
-        self.check_stateid(stateid, id, access)?;
-        Ok(id)
+        let held = self.check_stateid(stateid, id, access)?;
+        Ok((id, held))
     }
 
     pub(super) fn allocate(&self, args: &AllocateArgs) -> AllocateRes {
-        let id = self.used(&args.stateid, share::WRITE)?;
+        let (id, _held) = self.used(&args.stateid, share::WRITE)?;
         let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
         match args.length {
             0 => Err(Nfsstat4::Inval),
@@ -30,7 +32,7 @@ impl Compound<'_> {
     }
 
     pub(super) fn deallocate(&self, args: &DeallocateArgs) -> DeallocateRes {
-        let id = self.used(&args.stateid, share::WRITE)?;
+        let (id, _held) = self.used(&args.stateid, share::WRITE)?;
         let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
         match args.length {
             0 => Err(Nfsstat4::Inval),
@@ -39,7 +41,7 @@ impl Compound<'_> {
     }
 
     pub(super) fn seek(&self, args: &SeekArgs) -> SeekRes {
-        let id = self.used(&args.stateid, share::READ)?;
+        let (id, _held) = self.used(&args.stateid, share::READ)?;
         let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
         let what = match args.what {
             DataContent4::Data => SeekFor::Data,
@@ -56,13 +58,22 @@ impl Compound<'_> {
     }
 
     /// The files of COPY and CLONE: from the saved to the current file handle.
-    fn both(&self, source: &Stateid4, target: &Stateid4) -> Res<(FileId, FileId)> {
+    fn both(&self, source: &Stateid4, target: &Stateid4) -> Res<(FileId, FileId, Held<'_>)> {
         let saved = self.saved()?;
         self.must_be_file(saved)?;
         let from = saved.file_or(Nfsstat4::Isdir)?;
-        let to = self.used(target, share::WRITE)?;
-        self.check_resolved(&self.resolved_saved(source)?, from, share::READ)?;
-        Ok((from, to))
+        // Each check ends before the next one begins, since both files may have the same lock.
+        let (to, of_target) = self.used(target, share::WRITE)?;
+        let mut is_held = of_target.is_some();
+        drop(of_target);
+        let of_source = self.check_resolved(&self.resolved_saved(source)?, from, share::READ)?;
+        is_held |= of_source.is_some();
+        drop(of_source);
+        let held = match is_held {
+            true => self.undelegated([Some(from), Some(to)], FileUse::Change)?,
+            false => None,
+        };
+        Ok((from, to, held))
     }
 
     pub(super) fn copy(&self, args: &CopyArgs<'_>) -> CopyRes {
@@ -73,7 +84,7 @@ impl Compound<'_> {
         if !args.source_server.is_empty() {
             return Err(Nfsstat4::Notsupp); // from another server
         }
-        let (from, to) = self.both(&args.src_stateid, &args.dst_stateid)?;
+        let (from, to, _held) = self.both(&args.src_stateid, &args.dst_stateid)?;
         let (fs, cred) = (&self.cx.shared.fs, self.cx.caller.cred());
         let size = Self::of_fs(fs.readable_size(from, &cred))?;
         let rest = size.checked_sub(args.src_offset).ok_or(Nfsstat4::Inval)?;
@@ -113,7 +124,7 @@ impl Compound<'_> {
     }
 
     pub(super) fn clone_range(&self, args: &CloneArgs) -> CloneRes {
-        let (from, to) = self.both(&args.src_stateid, &args.dst_stateid)?;
+        let (from, to, _held) = self.both(&args.src_stateid, &args.dst_stateid)?;
         let range = CopyRange {
             from,
             from_offset: args.src_offset,

@@ -21,8 +21,8 @@ struct Parts {
 
 impl Compound<'_> {
     pub(super) fn read_plus(&self, args: &ReadPlusArgs, results: &mut Results<'_>) -> Nfsstat4 {
-        let id = match self.transferred(&args.stateid, share::READ) {
-            Ok(id) => id,
+        let (id, _held) = match self.transferred(&args.stateid, share::READ) {
+            Ok(file) => file,
             Err(status) => return results.fail(Operation::ReadPlus, status),
         };
         let (mark, mut failed) = (results.mark(), None);

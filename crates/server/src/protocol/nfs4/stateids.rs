@@ -3,8 +3,11 @@
 
 use super::compound::Compound;
 use crate::memfs::FileId;
-use crate::nfs4::FileUse;
+use crate::nfs4::{FileUse, Undelegated};
 use filermark_onc::nfs4::*;
+
+/// What keeps delegations away from a file; `None`: nothing has to.
+pub(super) type Held<'c> = Option<Undelegated<'c>>;
 
 impl Compound<'_> {
     /// A stateid as it is meant: the current one has a value of its own.
@@ -28,15 +31,26 @@ impl Compound<'_> {
         place.stateid.ok_or(Nfsstat4::BadStateid)
     }
 
-    /// Checks that a stateid allows this access to the file.
+    /// Checks that a stateid allows this access to the file. Without an open no delegation that is in the way
+    /// is granted while the result lives: it is held during the access.
     ///
     /// # Errors
     /// BAD_STATEID, OLD_STATEID, OPENMODE; without an open LOCKED where an open denies it.
-    pub(super) fn check_stateid(&self, stateid: &Stateid4, id: FileId, access: u32) -> Res<()> {
+    pub(super) fn check_stateid(
+        &self,
+        stateid: &Stateid4,
+        id: FileId,
+        access: u32,
+    ) -> Res<Held<'_>> {
         self.check_resolved(&self.resolved(stateid)?, id, access)
     }
 
-    pub(super) fn check_resolved(&self, stateid: &Stateid4, id: FileId, access: u32) -> Res<()> {
+    pub(super) fn check_resolved(
+        &self,
+        stateid: &Stateid4,
+        id: FileId,
+        access: u32,
+    ) -> Res<Held<'_>> {
         let files = &self.cx.shared.nfs4.files;
         match *stateid {
             Stateid4::ANONYMOUS | Stateid4::READ_BYPASS => {
@@ -44,11 +58,18 @@ impl Compound<'_> {
                     0 => FileUse::Read,
                     _ => FileUse::Change,
                 };
-                self.undelegated([Some(id), None], wanted)?;
-                files.check_anonymous(id, access)
+                let held = self.undelegated([Some(id), None], wanted)?;
+                match &held {
+                    Some(held) => held.check_anonymous(id, access)?,
+                    None => files.check_anonymous(id, access)?,
+                }
+                Ok(held)
             }
             Stateid4::INVALID => Err(Nfsstat4::BadStateid),
-            _ => files.check_access(stateid, (self.client()?, id), access),
+            _ => {
+                files.check_access(stateid, (self.client()?, id), access)?;
+                Ok(None)
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::transfer::{fetch, store};
 use super::compound::{Compound, Results};
+use super::stateids::Held;
 use super::status;
 use crate::memfs::{FileId, FsError};
 use filermark_onc::nfs4::*;
@@ -11,11 +12,11 @@ use filermark_onc::xdr::Encoder;
 const FRONT_OF_READ: usize = 4 + 4 + 4;
 
 impl Compound<'_> {
-    pub(super) fn transferred(&self, stateid: &Stateid4, access: u32) -> Res<FileId> {
+    pub(super) fn transferred(&self, stateid: &Stateid4, access: u32) -> Res<(FileId, Held<'_>)> {
         let object = self.current()?;
         let id = object.file_or(Nfsstat4::Isdir)?;
         match self.check_stateid(stateid, id, access) {
-            Ok(()) => Ok(id),
+            Ok(held) => Ok((id, held)),
             // What cannot be open has a better reason.
             Err(status) => match self.must_be_file(object) {
                 Err(of_type @ (Nfsstat4::Isdir | Nfsstat4::Symlink)) => Err(of_type),
@@ -26,8 +27,8 @@ impl Compound<'_> {
 
     /// The data goes from the file into the reply in one copy, behind a gap for the fields in front.
     pub(super) fn read(&self, args: &ReadArgs, results: &mut Results<'_>) -> Nfsstat4 {
-        let id = match self.transferred(&args.stateid, share::READ) {
-            Ok(id) => id,
+        let (id, _held) = match self.transferred(&args.stateid, share::READ) {
+            Ok(file) => file,
             Err(status) => return results.fail(Operation::Read, status),
         };
         let (mark, mut failed) = (results.mark(), None);
@@ -68,7 +69,7 @@ impl Compound<'_> {
     }
 
     pub(super) fn write(&self, args: &WriteArgs<'_>) -> WriteRes {
-        let id = self.transferred(&args.stateid, share::WRITE)?;
+        let (id, _held) = self.transferred(&args.stateid, share::WRITE)?;
         let done = store(&self.cx, id, args.offset, args.data, args.stable);
         match done.result {
             Ok(stored) => Ok(WriteOk {

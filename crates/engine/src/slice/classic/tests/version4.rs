@@ -45,9 +45,16 @@ fn what_changes_data_has_scratch_files() {
 #[test]
 fn ranges_that_are_cloned_are_whole_blocks_or_whole_files() {
     for action in chosen(Op::Clone) {
-        let V4Action::Clone { offset, length, .. } = action else {
+        let V4Action::Clone {
+            offset,
+            length,
+            bytes,
+            ..
+        } = action
+        else {
             panic!("{action:?}");
         };
+        assert!(offset + u64::from(length) <= u64::from(bytes));
         assert_eq!((offset % 4096, length % 4096), (0, 0));
         assert!(length > 0 || offset == 0);
     }
@@ -61,13 +68,16 @@ fn places_that_are_looked_from_are_within_the_file() {
         let V4Action::Seek {
             object,
             offset,
+            bytes,
             is_hole,
+            ..
         } = action
         else {
             panic!("{action:?}");
         };
         let at = (object.0 - set.layout.files_base()) as usize;
-        assert!(offset < u64::from(slice.files.get(at).stable_bytes));
+        assert_eq!(bytes, slice.files.get(at).stable_bytes);
+        assert!(offset < u64::from(bytes));
         holes += usize::from(is_hole);
     }
     assert!((800..1_200).contains(&holes), "{holes}");
@@ -97,4 +107,28 @@ fn attributes_in_use_are_not_chosen_again() {
         panic!("{read:?}");
     };
     assert_eq!(attribute, first);
+}
+
+/// A REMOVEXATTR or SETXATTR without a reply, or a GETXATTR that has found nothing: the attribute is set again
+/// before it is used.
+#[test]
+fn attributes_that_may_be_gone_are_set_again_first() {
+    for op in [Op::Setxattr, Op::Getxattr, Op::Removexattr] {
+        let (mut slice, set, mut rng) = slice();
+        let ChosenAction::Measured(_, effect) = slice.choose(&mut rng, Op::Setxattr, &set) else {
+            panic!("it can be set");
+        };
+        slice.settle(&mut rng, effect, true, false, &set);
+        let ChosenAction::Measured(_, effect) = slice.choose(&mut rng, op, &set) else {
+            panic!("{op} can be done");
+        };
+        slice.settle(&mut rng, effect, false, false, &set);
+        // SETXATTR has chosen another attribute, and the first is there still.
+        let used = slice.choose(&mut rng, Op::Getxattr, &set);
+        assert_eq!(
+            matches!(used, ChosenAction::Prepare(..)),
+            op != Op::Setxattr,
+            "{op}: {used:?}"
+        );
+    }
 }

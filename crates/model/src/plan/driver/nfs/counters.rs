@@ -3,7 +3,7 @@
 use crate::counter::{
     COMMIT_FAILURES, CounterDecl, DUPLICATE_REPLIES, END_COMMITS, END_LOST_WRITES, LOST_WRITES,
     READ_COMMITS, RETRANSMITS, SEND_ERRORS, SLOT_WAIT_US, SLOT_WAITS, UNCOMMITTED_WRITES,
-    UNSTABLE_WRITES, WRITE_COMMITS, counters, shared,
+    UNSTABLE_WRITES, WINDOW_WAIT_US, WINDOW_WAITS, WRITE_COMMITS, counters, shared,
 };
 
 const fn c(name: &'static str, text: &'static str) -> CounterDecl {
@@ -77,6 +77,18 @@ counters! {
             "NFSv4: waits for the end of the server's grace period (NFS4ERR_GRACE).",
         )
         .warns("waits for the end of the server's grace period: it has restarted");
+        ClientIds = c(
+            "client_ids",
+            "NFSv4: client IDs that the load had at its end.",
+        );
+        Sessions = c(
+            "sessions",
+            "NFSv4.1: sessions that the load had at its end.",
+        );
+        Connections = c(
+            "connections",
+            "NFSv4: connections over which calls could be sent at the end of the load.",
+        );
         SlotWaits = c(
             SLOT_WAITS,
             "NFSv4.1: calls that waited until a slot of their session was free.",
@@ -87,7 +99,7 @@ counters! {
         );
         BoundSessions = c(
             "bound_sessions",
-            "NFSv4.1: sessions that went on with another connection (BIND_CONN_TO_SESSION).",
+            "NFSv4.1: connections that were bound to a session that there was already (BIND_CONN_TO_SESSION).",
         );
         LostSessions = c(
             "lost_sessions",
@@ -134,6 +146,11 @@ counters! {
             "delegations_write",
             "NFSv4.1, DELEGATIONS=keep: delegations granted for writing.",
         );
+        DelegationsNone = c(
+            "delegations_none",
+            "NFSv4.1, DELEGATIONS=keep: OPENs that the server answered without a delegation.",
+        )
+        .notes("OPENs were answered without a delegation (DELEGATIONS=keep)");
         DelegationsRecalled = c(
             "delegations_recalled",
             "NFSv4.1: delegations that the server has recalled.",
@@ -148,6 +165,60 @@ counters! {
             "NFSv4.1: delegations that the server did not know any more when they were used or returned.",
         )
         .warns("delegations were revoked or forgotten by the server");
+        LayoutsRead = c(
+            "layouts_read",
+            "NFSv4.1, LAYOUTS=use: layouts granted for reading.",
+        );
+        LayoutsWrite = c(
+            "layouts_write",
+            "NFSv4.1, LAYOUTS=use: layouts granted for reading and writing.",
+        );
+        LayoutsRecalled = c(
+            "layouts_recalled",
+            "NFSv4.1: files whose layouts the server has recalled.",
+        )
+        .notes("files had their layouts recalled by the server; these were returned");
+        LayoutsReturned = c(
+            "layouts_returned",
+            "NFSv4.1: files whose layouts were returned (one LAYOUTRETURN each), also those at the end of the run.",
+        );
+        LayoutsLost = c(
+            "layouts_lost",
+            "NFSv4.1: files whose layouts the server did not know any more when they were returned.",
+        )
+        .warns("files had layouts that were revoked or forgotten by the server");
+        DataServerReads = c(
+            "data_server_reads",
+            "LAYOUTS=use: of the READs, those sent to data servers (NFSv3). There is also a count for each data server.",
+        );
+        DataServerWrites = c(
+            "data_server_writes",
+            "LAYOUTS=use: of the WRITEs, those sent to data servers.",
+        );
+        DataServerCommits = c(
+            "data_server_commits",
+            "LAYOUTS=use: of the COMMITs, those sent to data servers.",
+        );
+        LayoutsRefused = c(
+            "layouts_refused",
+            "LAYOUTS=use: LAYOUTGETs that the server refused, and files on servers without layouts of flexible files; their transfers go to the metadata server.",
+        )
+        .warns("open files got no layout: their transfers went to the metadata server");
+        LayoutsUnusable = c(
+            "layouts_unusable",
+            "LAYOUTS=use: layouts that this client cannot use (stripes, several copies to be written, no NFSv3, tight coupling, no address); their transfers go to the metadata server.",
+        )
+        .warns("open files had a layout that this client cannot use (stripes, several copies to be written, data servers without NFSv3 or tightly coupled): their transfers went to the metadata server");
+        DataServersGone = c(
+            "data_servers_gone",
+            "LAYOUTS=use: calls that went to the metadata server because their data server could not be reached or did not answer.",
+        )
+        .warns("calls went to the metadata server because their data server could not be reached or did not answer");
+        DataServerErrors = c(
+            "data_server_errors",
+            "LAYOUTS=use: calls that a data server refused; the error was reported with LAYOUTRETURN, and the calls went to the metadata server.",
+        )
+        .warns("calls were refused by data servers, and went to the metadata server");
         NewContexts = c(
             "new_contexts",
             "Kerberos: contexts that were established again, because the server had lost them or their ticket had expired.",
@@ -159,8 +230,12 @@ counters! {
         )
         .warns("attempts to establish a context of Kerberos again failed, and calls waited: the log of the client host says why");
         WindowWaits = c(
-            "window_waits",
-            "Kerberos: times that a connection had calls to send and the sequence window of its context was full.",
+            WINDOW_WAITS,
+            "Kerberos: calls that waited because the sequence window of their context was full.",
+        );
+        WindowWaitTime = c(
+            WINDOW_WAIT_US,
+            "Kerberos: the time of these waits together, in microseconds. Waits of an operation's first call are before its service time.",
         );
         Callbacks = c("callbacks", "NFSv4.1: calls of the server; all were answered.");
         ShortReads = shared::SHORT_READS;

@@ -1,11 +1,11 @@
 //! What the program has to know of the NFS driver, and the protocols that it speaks.
 
-use super::{NfsCounter, NfsPlan};
+use super::{ClientIds, DelegationUse, NfsCounter, NfsPlan};
 use crate::counter::CounterDecl;
 use crate::mix::Mix;
 use crate::op::{Op, OpSet};
 use crate::plan::Labels;
-use crate::plan::facts::{DriverFacts, DriverSettings, DriverText, Target};
+use crate::plan::facts::{DriverFacts, DriverSettings, DriverText, Target, leave_out};
 use crate::plan::network::{Transport, transfers_text};
 use crate::protocol::{NfsVersion, ProtocolDecl};
 use crate::units::{Bytes, Nanos};
@@ -32,6 +32,15 @@ pub(in crate::plan) const NFS3: ProtocolDecl = ProtocolDecl {
     ops: Op::NFS3,
     nfs_version: Some(NfsVersion::V3),
     ..NFS2
+};
+
+/// NFS version 4.0, with opens and locks: the operations of version 4.1.
+pub(in crate::plan) const NFS40: ProtocolDecl = ProtocolDecl {
+    title: "NFS version 4.0",
+    driver_word: "nfs40",
+    benchmark: Some("general-nfs40"),
+    nfs_version: Some(NfsVersion::V40),
+    ..NFS41
 };
 
 /// NFS version 4.1, with opens and locks.
@@ -75,8 +84,8 @@ impl DriverSettings for NfsPlan {
         let (commit, validates) = match self.version {
             NfsVersion::V2 => (None, Some("NFSv2")),
             NfsVersion::V3 => (Some(self.commit), Some("NFSv3")),
+            NfsVersion::V40 => (Some(self.commit), Some("NFSv4.0")),
             NfsVersion::V41 => (Some(self.commit), Some("NFSv4.1")),
-            NfsVersion::V40 => (Some(self.commit), None),
             NfsVersion::V42 => (Some(self.commit), Some("NFSv4.2")),
         };
         let resend_after = match self.transport {
@@ -91,6 +100,7 @@ impl DriverSettings for NfsPlan {
             own_port: self.own_port(),
             reserved_ports: self.resvport,
             connections: Some(self.connections),
+            nconnect: self.nconnect,
             biods: (self.biod_max_reads, self.biod_max_writes),
             commit,
             resend_after,
@@ -100,7 +110,12 @@ impl DriverSettings for NfsPlan {
                 (_, Transport::Tcp) => &[WITHOUT_PORTMAPPER],
                 (_, Transport::Udp) => &[WITHOUT_PORTMAPPER, WITHOUT_UDP],
             },
-            service_command: "rpcinfo -p {host}",
+            // Version 4 has a port, and no entry of a portmapper.
+            service_command: match self.version.has_state() {
+                true => "nc -vz {host} {port}",
+                false => "rpcinfo -p {host}",
+            },
+            has_name_space_root: self.version.has_state(),
             export_command: match self.version {
                 NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42 => None,
                 _ => Some("showmount -e {host}"),
@@ -115,16 +130,25 @@ impl DriverSettings for NfsPlan {
             .tls
             .as_ref()
             .map_or_else(String::new, |tls| format!(" with {}", tls.name()));
+        let delegations = match self.delegations {
+            DelegationUse::Keep => ", delegations kept",
+            DelegationUse::Refuse => "",
+        };
         let summary = format!(
-            "NFSv{} over {}{tls}, {}, {}, {}",
+            "NFSv{} over {}{tls}, {}, {}, {}{delegations}",
             self.version.name(),
             self.transport.name(),
-            self.connections.text(self.transport),
+            self.connections_text(),
             self.transfers(),
             self.user_text()
         );
         DriverText {
             protocol: format!("NFSv{}", self.version.name()),
+            rows: self
+                .clients_text()
+                .map(|text| ("Client IDs", text))
+                .into_iter()
+                .collect(),
             user: match (self.security.is_sys(), self.username.as_str()) {
                 (true, _) => format!("user {}", self.uid),
                 (false, "") => "the owner of the tickets".to_owned(),
@@ -143,10 +167,9 @@ impl DriverSettings for NfsPlan {
     fn ops(&self) -> OpSet {
         match self.version {
             NfsVersion::V2 => OpSet::NFS2,
-            // Those of version 3 as COMPOUNDs.
-            NfsVersion::V3 | NfsVersion::V40 => OpSet::NFS3,
-            // And those of their own.
-            NfsVersion::V41 => OpSet::NFS41,
+            NfsVersion::V3 => OpSet::NFS3,
+            // Those of version 3 as COMPOUNDs, and those of their own: 4.1 adds none to 4.0.
+            NfsVersion::V40 | NfsVersion::V41 => OpSet::NFS41,
             NfsVersion::V42 => OpSet::NFS42,
         }
     }
@@ -159,11 +182,35 @@ impl DriverSettings for NfsPlan {
         };
     }
 
-    fn advice_without(&self, op: Op) -> &'static str {
-        match op.nfs() {
-            Some(_) if op.needs_nfs42() => "set NFS_VERSION=4.2, or leave it out of the mix",
-            Some(_) => "set NFS_VERSION=4.1 or 4.2, or leave it out of the mix",
-            None => "leave it out of the mix",
+    /// Names the versions that have all of them, so that the advice does not lead to the next refusal.
+    fn advice_without(&self, missing: &[Op], all: &[Op]) -> String {
+        let has_all = |version: &NfsVersion| {
+            let version = *version;
+            let ops = Self {
+                version,
+                ..self.clone()
+            }
+            .ops();
+            all.iter().all(|op| ops.contains(*op))
+        };
+        let versions = [
+            NfsVersion::V3,
+            NfsVersion::V40,
+            NfsVersion::V41,
+            NfsVersion::V42,
+        ];
+        let names: Vec<&str> = versions
+            .iter()
+            .filter(|version| has_all(version))
+            .map(|version| version.name())
+            .collect();
+        let out = leave_out(missing);
+        match names.as_slice() {
+            [] => out.to_owned(),
+            [name] => format!("set NFS_VERSION={name}, or {out}"),
+            [names @ .., last] => {
+                format!("set NFS_VERSION={} or {last}, or {out}", names.join(", "))
+            }
         }
     }
 
@@ -181,6 +228,24 @@ impl DriverSettings for NfsPlan {
 }
 
 impl NfsPlan {
+    /// Which connections are one client, where not each is one by itself.
+    fn clients_text(&self) -> Option<String> {
+        match (self.client_ids, self.nconnect) {
+            (ClientIds::Shared, _) => Some("one client ID per thread and server".to_owned()),
+            (ClientIds::Connection, 0 | 1) => None,
+            (ClientIds::Connection, n) => Some(format!("each a client with nconnect={n}")),
+        }
+    }
+
+    /// How procs share connections, and these client IDs, in text.
+    fn connections_text(&self) -> String {
+        let connections = self.connections.text(self.transport);
+        match self.clients_text() {
+            Some(clients) => format!("{connections} ({clients})"),
+            None => connections,
+        }
+    }
+
     /// The user in text, with the security of calls where it is not AUTH_SYS.
     fn user_text(&self) -> String {
         if self.security.is_sys() {

@@ -39,7 +39,7 @@ fn keeping(writes: bool, script: impl FnMut(&Seen) -> Deed + Send + 'static) -> 
 }
 
 /// A callback with one operation behind CB_SEQUENCE.
-fn callback(xid: u32, sequenceid: u32, args: &CbArgs<'_>) -> Vec<u8> {
+pub(super) fn callback(xid: u32, sequenceid: u32, args: &CbArgs<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     let header = CallHeader {
         xid,
@@ -78,7 +78,7 @@ fn recall(xid: u32, sequenceid: u32, stateid: Stateid4) -> Deed {
 
 /// Waits until the server has so many answers to callbacks; their xids and statuses.
 #[track_caller]
-fn answers(bench: &mut Bench, count: usize) -> Vec<(u32, Nfsstat4)> {
+pub(super) fn answers(bench: &mut Bench, count: usize) -> Vec<(u32, Nfsstat4)> {
     let until = Instant::now() + Duration::from_secs(60);
     while bench.server.state().answers.len() < count {
         assert!(Instant::now() < until);
@@ -94,13 +94,15 @@ fn answers(bench: &mut Bench, count: usize) -> Vec<(u32, Nfsstat4)> {
     answers.iter().map(of).collect()
 }
 
+/// Waits until the server's state is so, and until the replies that it has sent by then are read.
 #[track_caller]
-fn wait_for(bench: &mut Bench, is_so: impl Fn(&server::State) -> bool) {
+pub(super) fn wait_for(bench: &mut Bench, is_so: impl Fn(&server::State) -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
     while !is_so(&bench.server.state()) {
         assert!(Instant::now() < until);
         bench.succeed(getattr());
     }
+    bench.succeed(getattr());
 }
 
 /// The stateid of the open is 3 in the server's numbers, that of the delegation 4.
@@ -299,5 +301,94 @@ fn a_call_that_is_sent_again_keeps_its_stateid() {
     );
     assert!(read_with.len() >= 4 && open != Some(held), "{read_with:?}");
     assert!(bench.counters()["reconnects"] > 0);
+    bench.end();
+}
+
+/// Two READs use it: its recall comes with the reply to the first one, and the second one is answered later.
+#[test]
+fn a_delegation_in_use_is_not_returned_before_its_last_call_has_ended() {
+    let mut reads = 0;
+    let server = Server::start(16, move |seen| {
+        reads += u32::from(seen.has(Read));
+        match (seen.has(Read), reads) {
+            (true, 2) => Deed::Silent,
+            (true, 3) => recall(70, 1, stateid(FIRST)),
+            _ => Deed::Good,
+        }
+    });
+    server.state().grants = Some(false);
+    let plan = NfsPlan {
+        delegations: DelegationUse::Keep,
+        rpc_timeout_ms: 300,
+        rpc_retries: 100,
+        ..plan()
+    };
+    let mut bench = Bench::with(plan, 1, server);
+    bench.succeed(read(0, SIZE));
+    for _ in 0..2 {
+        bench.submit(0, read(0, SIZE));
+    }
+    let outcomes = bench.wait(2);
+    assert!(outcomes.values().all(|o| o.status == Status::Ok));
+    wait_for(&mut bench, |state| state.delegations.is_empty());
+    let state = bench.server.state();
+    assert_eq!(state.read_with, vec![stateid(FIRST).other; 4]);
+    let of = |operation| {
+        let mut executed = state.executed.iter();
+        executed.rposition(|ops| ops.contains(&operation))
+    };
+    assert!(of(Read) < of(Delegreturn), "{:?}", state.executed);
+    drop(state);
+    assert_eq!(bench.counters()["delegations_returned"], 1);
+    bench.end();
+}
+
+/// A file that is open for reading alone is opened for writing before its size is set: the server refuses that
+/// with the stateid of the other open (NFS4ERR_OPENMODE).
+#[test]
+fn a_size_is_set_with_an_open_for_writing() {
+    let mut bench = keeping(false, |_| Deed::Good);
+    bench.succeed(read(0, SIZE));
+    bench.succeed(Action::Setattr {
+        object: FILE,
+        size: Some(0),
+    });
+    bench.succeed(Action::Setattr {
+        object: FILE,
+        size: None,
+    });
+    let counters = bench.counters();
+    // This server has a state for each OPEN, so it is not ended.
+    assert_eq!((counters["OPEN"], counters["SETATTR"]), (2, 2));
+}
+
+/// The server calls over any connection of the session; a callback that is sent again over another one gets the
+/// same results, and nothing is done twice.
+#[test]
+fn callbacks_are_answered_over_every_connection_of_a_session() {
+    let mut first: Option<usize> = None;
+    let mut is_repeated = false;
+    let script = move |seen: &Seen| {
+        if seen.ops != [Putfh, Getattr] || is_repeated || first == Some(seen.conn) {
+            return Deed::Good;
+        }
+        is_repeated = first.replace(seen.conn).is_some();
+        recall(50 + u32::from(is_repeated), 1, stateid(FIRST))
+    };
+    let server = Server::start(16, script);
+    server.state().grants = Some(false);
+    let plan = NfsPlan {
+        delegations: DelegationUse::Keep,
+        nconnect: 2,
+        ..plan()
+    };
+    let mut bench = Bench::with(plan, 1, server);
+    bench.succeed(read(0, SIZE));
+    let answers = answers(&mut bench, 2);
+    assert_eq!(answers, [(50, Nfsstat4::Ok), (51, Nfsstat4::Ok)]);
+    wait_for(&mut bench, |state| state.delegations.is_empty());
+    let counters = bench.counters();
+    assert_eq!(counters["delegations_recalled"], 1);
+    assert_eq!((counters["callbacks"], counters["DELEGRETURN"]), (2, 1));
     bench.end();
 }

@@ -1,6 +1,7 @@
 //! A server of NFSv4 for tests (`server40`: what version 4.0 has): sessions with slots and kept replies, opens, files without
 //! contents of their own. A script changes what it does with each COMPOUND of a session.
 
+use super::server_layouts::LayoutServer;
 use super::server40::State40;
 use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_model::plan::MinorVersion;
@@ -48,6 +49,8 @@ pub(super) enum Deed {
 pub(super) struct Seen {
     /// Number of the COMPOUND, from 0.
     pub(super) nth: usize,
+    /// The number of its connection, from 0.
+    pub(super) conn: usize,
     /// Its operations behind SEQUENCE.
     pub(super) ops: Vec<Operation>,
 }
@@ -104,6 +107,8 @@ pub(super) struct State {
     pub(super) verf: [u8; 8],
     /// The handle that each state was opened with.
     pub(super) files: BTreeMap<[u8; 12], Vec<u8>>,
+    /// What it has of pNFS.
+    pub(super) layouts: LayoutServer,
     /// Delegations that OPEN grants, as far as they are wanted: for reading, or with `true` for writing.
     pub(super) grants: Option<bool>,
     /// Delegations that are held, with the handles of their files.
@@ -115,6 +120,14 @@ pub(super) struct State {
     /// CLOSEs with a state of another file.
     pub(super) wrong_handles: usize,
     pub(super) seen: usize,
+    /// The connection whose message is being answered.
+    pub(super) present: usize,
+    /// The connections that the COMPOUNDs of `executed` came over.
+    pub(super) executed_on: Vec<usize>,
+    /// Which connections are bound to which sessions.
+    bound: BTreeSet<(usize, Sessionid4)>,
+    /// BIND_CONN_TO_SESSION is refused with this.
+    pub(super) bind_refusal: Option<Nfsstat4>,
     streams: Vec<TcpStream>,
     is_over: bool,
 }
@@ -149,12 +162,17 @@ impl Server {
             most_open: 0,
             verf: [1; 8],
             files: BTreeMap::new(),
+            layouts: LayoutServer::default(),
             grants: None,
             delegations: BTreeMap::new(),
             read_with: Vec::new(),
             freed: 0,
             wrong_handles: 0,
             seen: 0,
+            present: 0,
+            executed_on: Vec::new(),
+            bound: BTreeSet::new(),
+            bind_refusal: None,
             streams: Vec::new(),
             is_over: false,
         }));
@@ -169,6 +187,11 @@ impl Server {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no panic before")
+    }
+
+    /// The state, also after the end of the server.
+    pub(super) fn state_of(&self) -> Arc<Mutex<State>> {
+        self.state.clone()
     }
 
     /// How many executed COMPOUNDs had this operation.
@@ -204,16 +227,16 @@ fn accept(listener: &TcpListener, state: &Arc<Mutex<State>>) {
         if locked.is_over {
             return;
         }
-        if let Ok(copy) = stream.try_clone() {
-            locked.streams.push(copy);
-        }
+        let number = locked.streams.len();
+        let copy = stream.try_clone().expect("files are left");
+        locked.streams.push(copy);
         drop(locked);
         let state = state.clone();
-        thread::spawn(move || serve(stream, &state));
+        thread::spawn(move || serve(stream, number, &state));
     }
 }
 
-fn serve(mut stream: TcpStream, state: &Mutex<State>) {
+fn serve(mut stream: TcpStream, number: usize, state: &Mutex<State>) {
     let mut reader = RecordReader::new(64 << 20);
     let mut buffer = vec![0; 1 << 20];
     loop {
@@ -223,6 +246,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
         let mut input = &buffer[..n];
         while let Some(record) = reader.next_record(&mut input).expect("records") {
             let Ok(mut state) = state.lock() else { return };
+            state.present = number;
             let Some(messages) = state.message(record) else {
                 let _ = stream.shutdown(Shutdown::Both);
                 return;
@@ -272,14 +296,14 @@ impl State {
         self.single.push(op.operation());
         let mut compound = CompoundResWriter::begin(out, b"");
         match op {
-            Args::ExchangeId(_) => {
+            Args::ExchangeId(args) => {
                 let clientid = self.next;
                 self.next += 1;
                 self.clients.insert(clientid);
                 compound.result::<ExchangeIdArgs<'_>>(&Ok(ExchangeIdOk {
                     clientid,
                     sequenceid: 1,
-                    flags: 0,
+                    flags: self.layouts.roles(args.flags),
                     state_protect: StateProtect4R::None,
                     server_owner: ServerOwner4 {
                         minor_id: 0,
@@ -298,7 +322,10 @@ impl State {
                 }
             }
             Args::BindConnToSession(args) => {
-                if self.sessions.contains_key(&args.sessid) {
+                if let Some(status) = self.bind_refusal {
+                    compound.fail(Operation::BindConnToSession, status);
+                } else if self.sessions.contains_key(&args.sessid) {
+                    self.bound.insert((self.present, args.sessid));
                     compound.result::<BindConnToSessionArgs>(&Ok(BindConnToSessionOk {
                         sessid: args.sessid,
                         dir: args.dir,
@@ -344,6 +371,7 @@ impl State {
             slots: (0..slots).map(slot).collect(),
         };
         self.sessions.insert(sessionid, session);
+        self.bound.insert((self.present, sessionid));
         CreateSessionOk {
             sessionid,
             sequence: args.sequence,
@@ -374,6 +402,7 @@ impl State {
         let is_set_up = ops.first() == Some(&Operation::ReclaimComplete);
         let seen = Seen {
             nth: self.seen,
+            conn: self.present,
             ops: ops.clone(),
         };
         let deed = match is_set_up {
@@ -454,6 +483,7 @@ impl State {
             status_flags: flags,
         }));
         self.executed.push(ops);
+        self.executed_on.push(self.present);
         let mut current: Vec<u8> = Vec::new();
         for (at, op) in rest.iter().enumerate() {
             let status = match deed {
@@ -479,6 +509,9 @@ impl State {
         let Some(session) = self.sessions.get_mut(&args.sessionid) else {
             return Checked::Failed(Nfsstat4::Badsession);
         };
+        if !self.bound.contains(&(self.present, args.sessionid)) {
+            return Checked::Failed(Nfsstat4::ConnNotBoundToSession);
+        }
         let Some(slot) = session.slots.get_mut(args.slotid as usize) else {
             return Checked::Failed(Nfsstat4::Badslot);
         };
@@ -669,7 +702,10 @@ impl State {
                 out.extend_from_slice(&[5; 8]);
                 out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 1]);
             }),
-            other => panic!("{other:?} is not expected"),
+            other => match self.layouts.execute(other, current, compound) {
+                Some(status) => status,
+                None => panic!("{other:?} is not expected"),
+            },
         }
     }
 }
@@ -681,6 +717,18 @@ enum Checked {
 }
 
 impl State {
+    /// Ends all connections.
+    pub(super) fn cut_all(&mut self) {
+        for stream in &self.streams {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// The binding of a connection is lost.
+    pub(super) fn unbind(&mut self, conn: usize) {
+        self.bound.retain(|(of, _)| *of != conn);
+    }
+
     /// Drops all sessions but the last one: those that scripts have declared lost.
     pub(super) fn forget_sessions_of_losers(&mut self) {
         while self.sessions.len() > 1 {

@@ -1,10 +1,10 @@
-//! The server of the tests in version 4.0: client IDs, owners of opens with numbers and their last replies.
+//! The server of the tests in version 4.0: client IDs, owners of opens and locks with numbers and their last replies.
 
 use super::server::{Deed, Seen, State};
 use filermark_onc::nfs4::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An owner of opens.
+/// An owner of opens or locks.
 struct OwnerState {
     seqid: u32,
     is_confirmed: bool,
@@ -24,6 +24,10 @@ pub(super) struct State40 {
     pub(super) verifiers: BTreeSet<Verf>,
     /// What was opened: directory and name.
     pub(super) opened: Vec<(Vec<u8>, Vec<u8>)>,
+    /// By the owner of locks: how many are held.
+    held: BTreeMap<Vec<u8>, usize>,
+    /// The owners of locks that were released.
+    pub(super) released: usize,
     /// Operations with a number that was not the next one.
     pub(super) wrong_numbers: usize,
 }
@@ -31,6 +35,11 @@ pub(super) struct State40 {
 impl State40 {
     pub(super) fn latest(&self, other: &[u8; 12]) -> u32 {
         self.states.get(other).map_or(0, |(_, seqid)| *seqid)
+    }
+
+    /// No owner of locks holds any, or has one that was closed.
+    pub(super) fn holds_nothing(&self) -> bool {
+        self.held.values().all(|count| *count == 0)
     }
 
     pub(super) fn owners(&self) -> usize {
@@ -44,6 +53,11 @@ impl State40 {
             Args::Open(args) => Some((args.owner.owner.to_vec(), args.seqid)),
             Args::OpenConfirm(args) => Some((of(&args.open_stateid)?, args.seqid)),
             Args::Close(args) => Some((of(&args.open_stateid)?, args.seqid)),
+            Args::Locku(args) => Some((of(&args.lock_stateid)?, args.seqid)),
+            Args::Lock(args) => match &args.locker {
+                Locker4::New(new) => Some((of(&new.open_stateid)?, new.open_seqid)),
+                Locker4::Existing(known) => Some((of(&known.lock_stateid)?, known.lock_seqid)),
+            },
             _ => None,
         }
     }
@@ -137,6 +151,17 @@ impl State {
             state.seqid = seqid;
             state.is_confirmed |= is_confirmation && last.1 == Nfsstat4::Ok;
             state.kept = reply[header.len()..].to_vec();
+            if let Some(Args::Lock(args)) = ops.get(1)
+                && let Locker4::New(new) = &args.locker
+            {
+                let kept = reply[header.len()..].to_vec();
+                let owner = OwnerState {
+                    seqid: new.lock_seqid,
+                    is_confirmed: true,
+                    kept,
+                };
+                self.v40.owners.insert(new.lock_owner.owner.to_vec(), owner);
+            }
         }
         match deed {
             Deed::CloseAfter => None,
@@ -152,6 +177,7 @@ impl State {
         }
         let seen = Seen {
             nth: self.seen,
+            conn: self.present,
             ops: names.to_vec(),
         };
         self.seen += 1;
@@ -219,8 +245,66 @@ impl State {
             {
                 compound.fail(Operation::Close, Nfsstat4::OldStateid)
             }
+            Args::Lock(args) => match self.lock40(&args.locker, current) {
+                Ok(lock_stateid) => compound.result::<LockArgs<'_>>(&Ok(LockOk { lock_stateid })),
+                Err(status) => compound.fail(Operation::Lock, status),
+            },
+            Args::Locku(args) => match self.next_of(&args.lock_stateid) {
+                Ok((owner, lock_stateid)) => {
+                    *self.v40.held.get_mut(&owner).expect("locked") -= 1;
+                    compound.result::<LockuArgs>(&Ok(LockuOk { lock_stateid }))
+                }
+                Err(status) => compound.fail(Operation::Locku, status),
+            },
+            Args::ReleaseLockowner(args) => {
+                assert!(self.clients.contains(&args.lock_owner.clientid));
+                let owner = args.lock_owner.owner;
+                assert_eq!(self.v40.held.remove(owner), Some(0), "it holds nothing");
+                self.v40.owners.remove(owner);
+                self.v40.released += 1;
+                compound.result::<ReleaseLockownerArgs<'_>>(&Ok(()))
+            }
             other => self.execute(other, current, compound),
         }
+    }
+
+    /// The next version of a state, and its owner.
+    fn next_of(&mut self, stateid: &Stateid4) -> Result<(Vec<u8>, Stateid4), Nfsstat4> {
+        let known = self.v40.states.get_mut(&stateid.other);
+        let (owner, seqid) = known.ok_or(Nfsstat4::BadStateid)?;
+        if *seqid != stateid.seqid {
+            return Err(Nfsstat4::OldStateid);
+        }
+        *seqid += 1;
+        let seqid = *seqid;
+        Ok((owner.clone(), Stateid4 { seqid, ..*stateid }))
+    }
+
+    fn lock40(&mut self, locker: &Locker4<'_>, current: &[u8]) -> Result<Stateid4, Nfsstat4> {
+        let (owner, stateid) = match locker {
+            Locker4::Existing(known) => self.next_of(&known.lock_stateid)?,
+            Locker4::New(new) => {
+                let other = &new.open_stateid.other;
+                if !self.opens.contains_key(other)
+                    || self.files.get(other).map(Vec::as_slice) != Some(current)
+                {
+                    return Err(Nfsstat4::BadStateid);
+                }
+                assert!(self.clients.contains(&new.lock_owner.clientid));
+                let mut other = [8; 12];
+                other[..8].copy_from_slice(&self.next.to_be_bytes());
+                self.next += 1;
+                let owner = new.lock_owner.owner.to_vec();
+                assert!(
+                    !self.v40.held.contains_key(&owner),
+                    "it has a state already"
+                );
+                self.v40.states.insert(other, (owner.clone(), 1));
+                (owner, Stateid4 { seqid: 1, other })
+            }
+        };
+        *self.v40.held.entry(owner).or_default() += 1;
+        Ok(stateid)
     }
 
     fn open40(

@@ -444,11 +444,11 @@ fn an_own_call_that_cannot_be_protected_is_kept_for_the_next_context() {
     core.contexts = Some(Box::new(contexts));
     let mut call = Vec::new();
     core.template.begin(&mut call, 7, 0).finish(&mut call);
-    core.own.client(0).unsent = call.clone();
+    core.own.conn(0).unsent = call.clone();
     let mut out = b"before".to_vec();
     Sessions::own_bytes(core, &mut SessionConn::default(), &mut out);
     assert_eq!(
-        (out.as_slice(), &core.own.client(0).unsent),
+        (out.as_slice(), &core.own.conn(0).unsent),
         (&b"before"[..], &call)
     );
     let contexts = core.contexts.as_mut().expect("as set");

@@ -54,6 +54,7 @@ impl Bench {
         self.shard.end(now + Nanos::from_secs(60));
         let state = self.server.state();
         assert!(state.opens.is_empty(), "{:?}", state.opens);
+        assert!(state.v40.holds_nothing());
         assert_eq!(state.v40.wrong_numbers, 0);
         assert!(state.single.iter().all(|op| *op == Setclientid));
     }
@@ -336,6 +337,88 @@ fn a_server_that_confirms_nothing_is_no_endless_loop() {
     let refused = Status::Refused(Nfsstat4::BadStateid.to_u32());
     assert_eq!(bench.run(read_made()).status, refused);
     bench.server.state().opens.clear();
+    bench.end40();
+}
+
+fn lock_made() -> Action {
+    Action::V4(V4Action::Lock {
+        object: ObjectId(100 + NUMBER),
+    })
+}
+
+fn open_made() -> Action {
+    Action::V4(V4Action::Open {
+        dir: PROC_DIR,
+        name: name(NameKind::Small, NUMBER),
+        object: ObjectId(100 + NUMBER),
+    })
+}
+
+/// The server has executed the operation, and its reply is lost with the connection.
+#[test]
+fn locks_whose_replies_were_lost_are_executed_once() {
+    for (operation, nth) in [(Lock, 1), (Lock, 2), (Locku, 1), (Locku, 2)] {
+        let mut bench = bench(at(operation, nth, Deed::CloseAfter));
+        bench.server.state().v40.confirms = true;
+        bench.succeed(create(NUMBER));
+        for _ in 0..3 {
+            bench.succeed(lock_made());
+        }
+        let counters = bench.counters();
+        assert_eq!((counters["LOCK"], counters["LOCKU"]), (3, 3));
+        assert!(!counters.contains_key("lost_opens"), "{counters:?}");
+        bench.succeed(remove(NUMBER));
+        assert_eq!(bench.server.state().replays, 1, "{operation:?} {nth}");
+        bench.end40();
+    }
+}
+
+/// What is to be sent later has used the numbers of both owners; the owner of the locks ends with the file.
+#[test]
+fn numbers_of_locks_go_on_after_refusals() {
+    for operation in [Lock, Locku] {
+        for nth in 1..3 {
+            let mut bench = bench(at(operation, nth, Deed::Fail(1, Nfsstat4::Delay)));
+            bench.succeed(create(NUMBER));
+            for _ in 0..3 {
+                bench.succeed(lock_made());
+            }
+            bench.succeed(remove(NUMBER));
+            assert_eq!(bench.counted("jukebox_waits"), 1);
+            bench.end40();
+        }
+    }
+}
+
+/// Another owner opens the file, and another one locks it.
+#[test]
+fn a_lock_with_a_wrong_number_opens_its_file_again() {
+    let mut bench = bench(at(Lock, 2, Deed::Fail(1, Nfsstat4::BadSeqid)));
+    bench.succeed(create(NUMBER));
+    bench.succeed(lock_made());
+    bench.succeed(lock_made());
+    let counters = bench.counters();
+    assert_eq!((counters["lost_opens"], counters["OPEN"]), (1, 2));
+    assert_eq!(counters["LOCKU"], 2);
+    bench.forget_one();
+    bench.end40();
+}
+
+/// OPEN_CONFIRM is a call of the operation; its owner opens the next file without it.
+#[test]
+fn an_operation_open_is_confirmed() {
+    let mut bench = bench(|_| Deed::Good);
+    bench.server.state().v40.confirms = true;
+    let handles = &mut bench.shard.core.procs[0].handles;
+    // The handle of a file is its name on this server.
+    let text = name(NameKind::Small, NUMBER).text();
+    handles.set(ObjectId(100 + NUMBER), text.as_bytes());
+    for physical in [3, 2] {
+        let outcome = bench.run(open_made());
+        assert_eq!((outcome.status, outcome.physical), (Status::Ok, physical));
+    }
+    assert_eq!(bench.server.count(OpenConfirm), 1);
+    assert_eq!(bench.server.state().v40.owners(), 1);
     bench.end40();
 }
 

@@ -173,6 +173,42 @@ fn sessions_of_no_use_are_refused() {
     assert!(granted.maxrequestsize < 4 << 20 && granted.maxresponsesize_cached <= 8192);
 }
 
+/// An operation that version 3 has no name for, wherever it is in a COMPOUND.
+#[test]
+fn faults_name_operations_of_version_4() {
+    let server = server(|o| {
+        o.errors = "SEEK=NFS4ERR_NXIO@1,putrootfh=NFS3ERR_IO@1"
+            .parse()
+            .expect("faults");
+        o.delay = "1ms,SEEK=7ms,GETATTR=3ms".parse().expect("delays");
+    });
+    let mut client = Client::new(&server, b"one");
+    client.minor = 2;
+    let refused = client.call(|compound| {
+        compound.op(&PutrootfhArgs {});
+    });
+    assert_eq!(refused.status(), Nfsstat4::Io);
+    assert_eq!(refused.action, ReplyAction::Later(1_000_000));
+    let mut sought = || {
+        let answer = client.call(|compound| {
+            compound.op(&PutrootfhArgs {});
+            compound.op(&GetattrArgs {
+                attr_request: Bitmap4::of(&[Attribute::Size]),
+            });
+            compound.op(&SeekArgs {
+                stateid: Stateid4::ANONYMOUS,
+                offset: 0,
+                what: DataContent4::Data,
+            });
+        });
+        (answer.status(), answer.action)
+    };
+    let later = ReplyAction::Later(7_000_000);
+    assert_eq!(sought(), (Nfsstat4::Nxio, later));
+    assert_eq!(sought(), (Nfsstat4::Isdir, later));
+    assert_eq!(server.stats().errors_injected, 2);
+}
+
 #[test]
 fn faults_of_version_3_hold_for_the_operation_that_does_the_same() {
     let server = server(|o| {
