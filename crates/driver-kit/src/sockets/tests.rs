@@ -15,6 +15,7 @@ use filermark_model::plan::{Connections, Transport};
 use peer::{Answer, Peer};
 use session::{ConnState, Core};
 use std::collections::BTreeMap;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -128,9 +129,10 @@ fn a_connection_is_made_while_the_shard_runs() {
 fn calls_of_a_connection_that_cannot_be_made_go_on_with_another_one() {
     let peer = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
     let mut shard = open::<true>(&peer, 3).expect("it is accepted");
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    shard.core.aside = closed.local_addr().ok();
-    drop(closed);
+    // The other end of a connection: no program can listen there while it is open.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let held = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
+    shard.core.aside = held.local_addr().ok();
     submit(&mut shard, 0..3);
     assert!(all_ok(&wait(&mut shard, 3)));
     assert_eq!(peer.end().executed.len(), 3);

@@ -7,7 +7,7 @@ use crate::second_client::{self, serve};
 use crate::sweep::{Ended, Sweep};
 use crate::wire::between_pauses;
 use filermark_onc::nfs4::Operation;
-use filermark_server::{Operation4, ServerOptions as Embedded};
+use filermark_server::{Operation4, RunningServer, ServerOptions as Embedded};
 use filermark_testbed::{Capture, Export, Fsal, Ganesha, KernelServer, Pcap, Sandbox, available};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -170,10 +170,9 @@ fn alone_ganesha_vfs_is_measured_over_version_40() {
     assert_empty(&sandbox, export);
 }
 
-/// The embedded server keeps the replies of owners of opens: a lost reply costs no file and no error.
-#[test]
-fn the_embedded_server_is_measured_over_version_40_also_when_replies_are_lost() {
-    let _turn = beside_others();
+/// Sweeps the embedded server with this benchmark over version 4.0: without faults, with a connection that is
+/// cut, and with lost replies. None costs a file or an error. The server keeps the replies of owners.
+fn assert_measured_with_faults(benchmark: &str, judge: impl Fn(&Ended, &RunningServer, bool)) {
     for drop in [None, Some("conn@60"), Some("reply@1%")] {
         let server = serve(Embedded {
             drop: drop.map_or_else(Default::default, |drop| drop.parse().expect("a fault")),
@@ -181,6 +180,7 @@ fn the_embedded_server_is_measured_over_version_40_also_when_replies_are_lost() 
         });
         let ended = Sweep::on(&server)
             .unset("MOUNT_PORT")
+            .set("BENCHMARK", benchmark)
             .set("NFS_VERSION", "4.0")
             .set("LOAD", 400)
             .set("RUNTIME", 2)
@@ -199,46 +199,33 @@ fn the_embedded_server_is_measured_over_version_40_also_when_replies_are_lost() 
         ] {
             assert_eq!(ended.counter(never), 0, "{drop:?}: {never}");
         }
-        assert_eq!(ended.counter("reconnects") > 0, drop.is_some(), "{drop:?}");
-        let served = server.stats();
-        assert!(served.of4(Operation4::SetclientidConfirm) > 0);
-        assert!(served.of4(Operation4::Close) > 0);
-        assert_eq!(served.of4(Operation4::Sequence), 0);
+        judge(&ended, &server, drop.is_some());
         second_client::assert_empty(&server);
     }
 }
 
-/// Opens and locks of the mix have owners of their own, whose replies the server keeps, too.
+#[test]
+fn the_embedded_server_is_measured_over_version_40_also_when_replies_are_lost() {
+    let _turn = beside_others();
+    assert_measured_with_faults("general-nfs3", |ended, server, has_faults| {
+        assert_eq!(ended.counter("reconnects") > 0, has_faults);
+        let served = server.stats();
+        assert!(served.of4(Operation4::SetclientidConfirm) > 0);
+        assert!(served.of4(Operation4::Close) > 0);
+        assert_eq!(served.of4(Operation4::Sequence), 0);
+    });
+}
+
+/// Opens and locks of the mix have owners of their own.
 #[test]
 fn a_mix_with_opens_and_locks_is_measured_over_version_40_also_when_replies_are_lost() {
     let _turn = beside_others();
-    for drop in [None, Some("conn@60"), Some("reply@1%")] {
-        let server = serve(Embedded {
-            drop: drop.map_or_else(Default::default, |drop| drop.parse().expect("a fault")),
-            ..Embedded::default()
-        });
-        let ended = Sweep::on(&server)
-            .unset("MOUNT_PORT")
-            .unset("NFS_VERSION")
-            .set("BENCHMARK", "general-nfs40")
-            .set("LOAD", 400)
-            .set("RUNTIME", 2)
-            .set("CONNECTIONS", 2)
-            .set("RPC_TIMEOUT_MS", 150)
-            .set("RPC_RETRIES", 1000)
-            .set("VERIFY", "on")
-            .succeed();
-        let stats = ended.point(1).stats.expect("figures");
-        assert_eq!(stats.error_count(), 0, "{drop:?}: {:?}", stats.errors);
-        for never in ["lost_clients", "lost_opens", "refused_closes"] {
-            assert_eq!(ended.counter(never), 0, "{drop:?}: {never}");
-        }
+    assert_measured_with_faults("general-nfs40", |_, server, has_faults| {
         let served = server.stats();
         for operation in [Operation4::Lock, Operation4::ReleaseLockowner] {
-            assert!(served.of4(operation) > 0, "{drop:?}: {operation:?}");
+            assert!(served.of4(operation) > 0, "{has_faults}: {operation:?}");
         }
-        second_client::assert_empty(&server);
-    }
+    });
 }
 
 /// One line per check, with the sections of RFC 7530.

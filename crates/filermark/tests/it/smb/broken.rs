@@ -4,7 +4,6 @@ use super::{ProtocolCase, assert_empty, files_below, samba, sweep};
 use crate::load_guard::{Machine, beside_others};
 use crate::sweep::{Started, Sweep};
 use filermark_testbed::{Samba, SambaOptions};
-use std::collections::HashSet;
 use std::time::Duration;
 
 /// Reply timeout if a server falls silent. Samba answers late on a busy machine, which is no time-out.
@@ -28,10 +27,21 @@ fn in_run(started: &mut Started) {
     std::thread::sleep(Duration::from_millis(700));
 }
 
-/// The server processes of all sessions.
-fn server_pids(samba: &Samba) -> HashSet<u32> {
-    let status = samba.status().expect("smbstatus");
-    status.sessions.iter().map(|session| session.pid).collect()
+/// Whether the client (`ipv4:127.0.0.1:40000`) keeps its end of a connection. A new process of the server says
+/// nothing about that: the claim's heartbeat has connections of its own.
+fn is_kept(samba: &Samba, client: &str) -> bool {
+    let (_, port) = client.rsplit_once(':').expect("an address and a port");
+    let local = format!(":{:04X}", port.parse::<u16>().expect("a port"));
+    let read = || std::fs::read_to_string("/proc/thread-self/net/tcp");
+    let table = samba.sandbox().run(read).expect("its connections");
+    table.lines().any(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        let is_local = fields
+            .next()
+            .is_some_and(|address| address.ends_with(&local));
+        // The state after the peer's address: established.
+        is_local && fields.nth(1) == Some("01")
+    })
 }
 
 /// The server process of one connection is killed: the calls under way on it are errors, the others
@@ -77,14 +87,20 @@ fn a_connection_that_falls_silent_is_given_up() {
         .set("RUNTIME", SILENT_SECS)
         .start();
     in_run(&mut started);
-    let before = server_pids(&samba);
-    let pid = *before.iter().next().expect("a session");
-    samba.freeze_connection(pid).expect("stop a connection");
-    // After a time-out there is a new connection, with a process of its own.
-    started.wait_until("a new connection", |_| {
-        !server_pids(&samba).is_subset(&before)
+    let sessions = samba.status().expect("smbstatus").sessions;
+    // The claim's have ended, or are the last ones.
+    let kept = sessions
+        .iter()
+        .filter(|session| is_kept(&samba, &session.client));
+    let session = kept.min_by_key(|session| session.pid);
+    let session = session.unwrap_or_else(|| panic!("no connection is kept: {sessions:?}"));
+    samba
+        .freeze_connection(session.pid)
+        .expect("stop a connection");
+    started.wait_until("the end of the connection", |_| {
+        !is_kept(&samba, &session.client)
     });
-    samba.thaw_connection(pid).expect("let it go on");
+    samba.thaw_connection(session.pid).expect("let it go on");
     let ended = started.wait();
     assert!(ended.is_complete(), "{}", ended.stderr);
     assert!(ended.counter("timeouts") >= 1, "{}", ended.stderr);

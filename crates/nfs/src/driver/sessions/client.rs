@@ -180,8 +180,8 @@ impl Client {
         self.losses <= LOSSES_MAX
     }
 
-    /// The connection is not bound to the session; returns whether it is tried again.
-    pub(super) fn lose_binding(&mut self) -> bool {
+    /// Version 4.0: an OPEN could not be confirmed; returns whether the file is opened again.
+    pub(super) fn lose_confirmation(&mut self) -> bool {
         self.losses += 1;
         self.losses <= LOSSES_MAX
     }

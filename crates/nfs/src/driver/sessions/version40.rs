@@ -112,11 +112,13 @@ impl Core<Sessions> {
                 | Nfsstat4::Expired
                 | Nfsstat4::BadSeqid,
                 Some(StateCall::Confirm(_)),
-            ) => Some(Judged::Ended(match self.own.client(conn).lose_binding() {
-                // What waits for the file opens it again.
-                true => CallOutcome::Ok,
-                false => failed(status),
-            })),
+            ) => Some(Judged::Ended(
+                match self.own.client(conn).lose_confirmation() {
+                    // What waits for the file opens it again.
+                    true => CallOutcome::Ok,
+                    false => failed(status),
+                },
+            )),
             _ => None,
         }
     }

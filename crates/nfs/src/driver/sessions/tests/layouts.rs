@@ -12,7 +12,7 @@ use filermark_onc::nfs4::callback::{
 };
 use filermark_onc::nfs4::flexfiles::ff_flags;
 use filermark_onc::nfs4::{FileHandle4, Layoutiomode4, Nfsstat4, Stateid4, layout_type};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 /// The flags of the layouts of Linux.
@@ -265,9 +265,10 @@ fn a_full_data_server_is_an_error_of_the_operation() {
 
 #[test]
 fn a_data_server_that_is_out_of_reach_is_left_for_a_while() {
-    let closed = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = closed.local_addr().expect("bound");
-    drop(closed);
+    // The other end of a connection: no program can listen there while it is open.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let held = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
+    let address = held.local_addr().expect("bound");
     let mut bench = bench(address, LIKE_LINUX, good);
     bench.succeed(write(0, SIZE));
     wait_for(&mut bench, |state| state.layouts.held.is_empty());
