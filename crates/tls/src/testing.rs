@@ -1,5 +1,7 @@
 //! Authorities and certificates for tests, and a server's part of the handshake.
 
+pub mod scripts;
+
 use crate::{Channel, SCRATCH_MIN, ServerTls};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -397,5 +397,7 @@ fn is_end(alert: &[u8]) -> Result<bool, Refusal> {
     }
 }
 
+#[cfg(feature = "testing")]
+mod known;
 #[cfg(test)]
 mod tests;
