@@ -5,6 +5,7 @@ use super::compounds::{self, StateCall};
 use super::opening::Prepared;
 use super::owners::OwnerName;
 use super::state::{SessionCall, Sessions};
+use super::work_calls::Work;
 use crate::driver::calls::Call;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
@@ -174,6 +175,9 @@ impl Core<Sessions> {
         if self.own.has_sessions() {
             // The latest state of an open (RFC 8881 section 8.2.2).
             stateid.seqid = 0;
+        }
+        if self.calls.get(slot).own.kind == Some(StateCall::Work(Work::ReadBack)) {
+            self.note_asked(self.calls.get(slot).op);
         }
         let call = self.calls.get(slot);
         let op = self.ops.get(call.op);

@@ -9,6 +9,7 @@ use super::state::Sessions;
 use crate::driver::core::Core;
 use filermark_driver_kit::sockets::Event;
 use filermark_model::Nanos;
+use filermark_onc::nfs4::Nfsstat4;
 use std::io;
 
 impl Sessions {
@@ -173,11 +174,9 @@ impl Core<Sessions> {
     }
 
     /// The server does not bind the connection to the session that others use.
-    pub(super) fn refuse_conn(&mut self, conn: u32, status: &str) -> Event {
+    pub(super) fn refuse_conn(&mut self, conn: u32, status: Nfsstat4, why: &str) -> Event {
         self.own.conn(conn).is_refused = true;
-        Event::Refused(format!(
-            "BIND_CONN_TO_SESSION: {status}: the server does not bind another connection to the session; \
-             set a smaller NCONNECT, or CLIENT_IDS=connection"
-        ))
+        tracing::warn!("BIND_CONN_TO_SESSION: {status}: {why}");
+        Event::Refused(format!("BIND_CONN_TO_SESSION: {status}: {why}"))
     }
 }
