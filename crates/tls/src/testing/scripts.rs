@@ -14,6 +14,9 @@ const KEY_UPDATE: [u8; 4] = [24, 0, 0, 1];
 /// The longest record that is sound, in bytes.
 const PLAIN_MAX: usize = 16 << 10;
 
+/// A record's type, or a number from 128 on, and its bytes.
+type Item<'a> = (u8, &'a [u8]);
+
 /// What a channel has made of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Received {
@@ -124,7 +127,7 @@ pub fn check(script: &[u8]) -> Result<[Received; 2], TlsError> {
 /// Scripts of which each has another outcome: names and texts.
 pub fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let update = [24, 0, 0, 1, 1];
-    let items: [(&str, &[(u8, &[u8])]); 7] = [
+    let items: [(&str, &[Item<'_>]); 7] = [
         ("data", &[(23, b"call"), (23, b""), (23, b"another call")]),
         (
             "update",
@@ -159,7 +162,7 @@ pub fn samples() -> Vec<(&'static str, Vec<u8>)> {
             ],
         ),
     ];
-    let script = |items: &[(u8, &[u8])]| {
+    let script = |items: &[Item<'_>]| {
         let mut script = vec![3, 1, 30, 5];
         for (kind, bytes) in items {
             script.push(*kind);

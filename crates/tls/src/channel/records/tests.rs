@@ -130,6 +130,9 @@ fn a_client_of_the_library_understands_a_server() {
     exchange_data(&mut channel, &mut library);
 }
 
+/// The type and the plaintext of a record.
+type Typed<'a> = (u8, &'a [u8]);
+
 /// The only record in `wire`, which is an alert: its level and description.
 fn alert_in(wire: &mut [u8], to: &mut Channel) -> (u8, AlertDescription) {
     let (header, body) = wire.split_first_chunk_mut::<HEADER>().unwrap();
@@ -143,7 +146,7 @@ fn alert_in(wire: &mut [u8], to: &mut Channel) -> (u8, AlertDescription) {
 }
 
 /// Records of these types from the client.
-fn wire_from(client: &mut Channel, records: &[(u8, &[u8])]) -> Vec<u8> {
+fn wire_from(client: &mut Channel, records: &[Typed<'_>]) -> Vec<u8> {
     let mut wire = Vec::new();
     for (kind, plain) in records {
         let sealing = records_of(client);
@@ -153,7 +156,7 @@ fn wire_from(client: &mut Channel, records: &[(u8, &[u8])]) -> Vec<u8> {
 }
 
 /// What a server makes of such records, and what it says to them.
-fn refusal(records: &[(u8, &[u8])]) -> (Result<Vec<u8>, TlsError>, u8, AlertDescription) {
+fn refusal(records: &[Typed<'_>]) -> (Result<Vec<u8>, TlsError>, u8, AlertDescription) {
     let pair = pair("server.test", true);
     let (mut client, mut server) = opened(&pair, 4096);
     let (wire, mut alert) = (wire_from(&mut client, records), Vec::new());
@@ -164,8 +167,8 @@ fn refusal(records: &[(u8, &[u8])]) -> (Result<Vec<u8>, TlsError>, u8, AlertDesc
 
 #[test]
 fn records_that_are_not_allowed_end_the_session_with_an_alert() {
-    const PART: (u8, &[u8]) = (HANDSHAKE, &[KEY_UPDATE, 0]);
-    let cases: [&[(u8, &[u8])]; 12] = [
+    const PART: Typed<'_> = (HANDSHAKE, &[KEY_UPDATE, 0]);
+    let cases: [&[Typed<'_>]; 12] = [
         // No content type, an unknown one, a change of the cipher.
         &[(0, &[0; 9])],
         &[(99, b"what")],
@@ -247,9 +250,9 @@ fn the_messages_of_a_peer_have_an_end() {
 #[test]
 fn more_messages_are_allowed_behind_data_alone() {
     let pair = pair("server.test", true);
-    let update: (u8, &[u8]) = (HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0]);
-    let cancelled: (u8, &[u8]) = (ALERT, &[WARNING, 90]);
-    let cases: [(&[(u8, &[u8])], bool); 4] = [
+    let update: Typed<'_> = (HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0]);
+    let cancelled: Typed<'_> = (ALERT, &[WARNING, 90]);
+    let cases: [(&[Typed<'_>], bool); 4] = [
         (&[update, (DATA, b"")], false),
         (&[cancelled], false),
         (&[(DATA, b"")], true),
@@ -370,7 +373,7 @@ fn data_of_a_server_with_the_handshake_is_delivered_in_front_of_a_bad_record() {
 fn what_comes_behind_the_end_is_ignored() {
     let pair = pair("server.test", true);
     let (mut client, mut server) = opened(&pair, 4096);
-    let closing: (u8, &[u8]) = (ALERT, &[WARNING, 0]);
+    let closing: Typed<'_> = (ALERT, &[WARNING, 0]);
     let wire = wire_from(&mut client, &[(DATA, b"last"), closing, (DATA, b"late")]);
     let mut out = Vec::new();
     assert_eq!(hand(&mut server, &wire, 9000, &mut out).unwrap(), b"last");
