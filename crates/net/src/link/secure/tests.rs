@@ -110,25 +110,23 @@ fn a_reply_in_front_of_a_bad_record_is_delivered() {
         23, 3, 3, 0, 20, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9,
     ];
     let thread = std::thread::spawn(move || serve(stream, &server, b"reply", &junk));
-    let (mut got, mut is_last) = (Vec::new(), false);
-    let error = loop {
-        let mut scratch = vec![0; 2 * SCRATCH_MIN];
-        let mut read = match link.receive(&mut scratch) {
-            Ok(Some(read)) => read,
-            Ok(None) => {
-                assert!(!is_last, "the error waits for more");
-                wait(&mut reactor);
-                continue;
-            }
-            Err(error) => break error,
-        };
-        if let Err(error) = link.open(&mut read, &mut scratch) {
-            break error;
+    let mut scratch = vec![0; 2 * SCRATCH_MIN];
+    while !link.is_secured() {
+        match link.receive(&mut scratch).expect("alive") {
+            Some(mut read) => link.open(&mut read, &mut scratch).expect("a handshake"),
+            None => wait(&mut reactor),
         }
-        got.extend_from_slice(&scratch[..read.scratch_len]);
-        is_last = read.more;
-    };
-    assert_eq!(got, b"reply");
+    }
+    // Both records: the server sends nothing before the handshake is complete.
+    let wire_len = 5 + b"reply".len() + 1 + 16 + junk.len();
+    while link.stream.peek(&mut scratch).unwrap_or_default() < wire_len {
+        wait(&mut reactor);
+    }
+    let mut read = link.receive(&mut scratch).expect("alive").expect("bytes");
+    link.open(&mut read, &mut scratch).expect("a reply");
+    assert_eq!(&scratch[..read.scratch_len], b"reply");
+    assert!(read.more, "the error would wait for more bytes");
+    let error = link.receive(&mut scratch).expect_err("the bad record");
     let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref());
     assert!(matches!(of_tls, Some(TlsError::Broken(_))), "{error}");
     let mut stream = thread.join().expect("the server");
