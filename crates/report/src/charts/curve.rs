@@ -312,32 +312,4 @@ mod tests {
         record.points.clear();
         assert!(response_chart(&record, ChartWidth::Wide, None).is_none());
     }
-
-    #[test]
-    fn the_label_of_the_limit_leaves_the_title_of_the_axis_free() {
-        let y_of = |svg: &str, text: &str| -> Option<f64> {
-            let before = svg.split_once(text)?.0;
-            before
-                .rsplit_once(" y=\"")?
-                .1
-                .split_once('"')?
-                .0
-                .parse()
-                .ok()
-        };
-        let mut record = testing::record();
-        let mut drawn = 0;
-        // The ends of axes are among them.
-        for limit in [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0] {
-            record.run.plan.limits.response_ms = limit;
-            let svg = response_chart(&record, ChartWidth::Wide, None).expect("a chart");
-            let Some(label) = y_of(&svg, ">limit of the mean") else {
-                continue;
-            };
-            drawn += 1;
-            let title = y_of(&svg, ">milliseconds").expect("a title");
-            assert!(label - title >= 11.0, "{limit} ms: {label}, {title}");
-        }
-        assert!(drawn > 0, "no limit is on the axis");
-    }
 }
