@@ -69,6 +69,14 @@ pub(super) fn chmod_no_follow(dir: BorrowedFd<'_>, name: &std::ffi::CStr, mode: 
     }
 }
 
+/// Whether a read lease of a file can be had: no process has it open for writing (fcntl(2)). It ends
+/// with the handle.
+#[cfg(all(test, target_os = "linux", not(feature = "portable")))]
+pub(crate) fn takes_read_lease(fd: BorrowedFd<'_>) -> bool {
+    // SAFETY: plain numbers and an open handle.
+    unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETLEASE, libc::F_RDLCK) == 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
