@@ -600,7 +600,7 @@ impl Shard {
         }
     }
 
-    /// Counts fatal failures of a blocking driver in a row.
+    /// Counts fatal failures in a row of a driver that blocks, or that does so but for a depth.
     #[inline]
     fn watch_failures(&self, load: &mut LoadState, outcome: &Outcome) {
         if outcome.status == Status::Ok {
@@ -648,6 +648,9 @@ impl Shard {
             // It may have ended in the next phase.
             if load.run_begins_by(outcome.done) {
                 self.begin_run(load, outcome.done);
+            }
+            if self.depth.is_some() {
+                self.watch_failures(load, &outcome);
             }
             if self.complete(load, &slot, &outcome)
                 && let SlotWork::Preparing {

@@ -297,6 +297,55 @@ fn a_depth_is_how_many_operations_of_a_proc_are_under_way() {
     }
 }
 
+/// Explains every refusal as a full disk.
+struct FullDisk;
+
+impl crate::driver::LoadDriver for FullDisk {
+    fn capabilities(&self) -> crate::driver::Capabilities {
+        NullDriver.capabilities()
+    }
+    fn open_shard(
+        &self,
+        setup: crate::driver::ShardSetup,
+    ) -> Result<Box<dyn ShardDriver>, DriverError> {
+        NullDriver.open_shard(setup)
+    }
+    fn status_text(&self, _: u32) -> String {
+        "ENOSPC".to_owned()
+    }
+    fn fatal_advice(&self, _: u32) -> Option<&'static str> {
+        Some("free some space")
+    }
+}
+
+/// Fatal failures end RUN of a shard with a depth, as of one that blocks; other drivers go on.
+#[test]
+fn fatal_failures_in_a_row_end_the_run_of_a_shard_with_a_depth() {
+    for (depth, is_ended) in [(Some(8), true), (None, false)] {
+        let service: Service = Box::new(|_, now| {
+            let is_full = now > Nanos::from_secs(1_000);
+            let status = if is_full {
+                Status::Refused(28)
+            } else {
+                Status::Ok
+            };
+            (Nanos::from_millis(1), status)
+        });
+        let mut sim = sim_of_depth(depth, 1, PacingMode::Closed, false, service);
+        sim.shard.explain = Arc::new(FullDisk);
+        sim.shard.init(100, 16, Nanos::from_secs(500)).unwrap();
+        sim.shard.clock.sleep_until(Nanos::from_secs(999));
+        let run = sim.shard.run(None, times(Nanos::from_secs(999)));
+        match run {
+            Ok(stats) => assert!(!is_ended && stats.error_count() > 10_000),
+            Err(e) => {
+                assert!(is_ended, "{e}");
+                assert!(e.to_string().contains("free some space"), "{e}");
+            }
+        }
+    }
+}
+
 #[test]
 fn open_pacing_keeps_arriving_and_bounds_its_backlog() {
     let mut sim = sim(4, PacingMode::Open, true, fixed(Nanos::from_millis(10)));

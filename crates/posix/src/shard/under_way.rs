@@ -5,7 +5,7 @@ use super::progress::{ReadProgress, WriteProgress};
 use super::ranges::{LARGE_ALIGN, Span};
 use super::work::OpTally;
 use crate::handles::Handles;
-use crate::sys::uring::{FILES_MAX, Ring};
+use crate::sys::uring::{FILES_MAX, Ring, waits_in_submission};
 use crate::sys::{Errno, Result};
 use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{DriverError, ShardSetup};
@@ -126,7 +126,11 @@ impl UnderWay {
             return Err(too_large(&depth, slot_bytes));
         }
         let ring = Ring::new(slots, slot_bytes as usize, files);
-        let ring = ring.map_err(|e| unusable(&depth, e))?;
+        let mut ring = ring.map_err(|e| unusable(&depth, e))?;
+        let mut dirs = handles.procs.iter().map(|proc| &proc.place.dir);
+        if dirs.any(waits_in_submission) {
+            ring.begin_aside();
+        }
         handles.note_closed_files();
         Ok(Box::new(Self {
             ring,
@@ -213,6 +217,7 @@ fn unusable(depth: &Depth, e: Errno) -> DriverError {
             "this system has no io_uring that can be used",
             "use Linux 5.11 or later",
         ),
+        // Before Linux 5.12 the rings themselves were locked memory.
         Errno::NOMEM => (
             "too little memory, or its limit for locked memory is too low",
             "raise it (ulimit -l), lower depth",

@@ -10,7 +10,7 @@
 //! Linux 5.11 is needed, for waits with a time limit (`IORING_FEAT_EXT_ARG`).
 #![allow(unsafe_code)] // Memory that the kernel reads and writes between two calls; see `Memory`.
 
-use super::{Errno, File, Result};
+use super::{Dir, Errno, File, Result};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
@@ -58,6 +58,8 @@ pub(crate) struct Ring {
     /// Calls that the kernel has not been given yet.
     queued_count: usize,
     registered_buffers: bool,
+    /// Calls are begun by a thread of the kernel.
+    begins_aside: bool,
     file_count: usize,
     drop_max: Duration,
     /// As if the kernel had no way to cancel.
@@ -96,6 +98,9 @@ impl Ring {
             return Err(Errno::NOSYS);
         }
         ring.submitter().register_files(&vec![-1; file_count])?;
+        // File systems that cannot begin a call without waiting (FUSE, NFS) get a thread of the
+        // kernel for each; by default there are four for each processor (Linux 5.15).
+        let _ = (ring.submitter()).register_iowq_max_workers(&mut [slots.max(1), 0]);
         let bytes = slot_bytes.checked_mul(count).ok_or(Errno::NOMEM)?;
         let memory = Memory::new(bytes)?;
         let buffers: Vec<libc::iovec> = (0..count)
@@ -115,6 +120,7 @@ impl Ring {
             busy_count: 0,
             queued_count: 0,
             registered_buffers: registered.is_ok(),
+            begins_aside: false,
             file_count,
             drop_max: DROP_MAX,
             #[cfg(test)]
@@ -123,6 +129,12 @@ impl Ring {
             entered_count: 0,
             _one_thread: PhantomData,
         })
+    }
+
+    /// Calls are begun by threads of the kernel from now on: for file systems whose calls wait in
+    /// the one that submits them, though they are asked not to (IOSQE_ASYNC).
+    pub(crate) fn begin_aside(&mut self) {
+        self.begins_aside = true;
     }
 
     /// Whether the kernel holds the buffers between calls.
@@ -242,7 +254,11 @@ impl Ring {
                 .offset(offset)
                 .build(),
         };
-        entry.user_data(u64::from(slot))
+        let flags = match self.begins_aside {
+            true => squeue::Flags::ASYNC,
+            false => squeue::Flags::empty(),
+        };
+        entry.flags(flags).user_data(u64::from(slot))
     }
 
     /// Gives the kernel what is queued, and waits until a call has ended, not longer than the
@@ -334,6 +350,13 @@ impl Drop for Ring {
             self.memory.leak();
         }
     }
+}
+
+/// Whether calls of the file system of a directory wait in io_uring_enter: FUSE (Linux 6.18) takes
+/// the request not to wait, and waits for the answer of its server.
+pub(crate) fn waits_in_submission(dir: &Dir) -> bool {
+    let found = rustix::fs::fstatfs(dir.as_fd());
+    found.is_ok_and(|found| found.f_type as u64 == libc::FUSE_SUPER_MAGIC as u64)
 }
 
 /// A ring with the flags that this kernel has, the cheapest first: calls are completed while this

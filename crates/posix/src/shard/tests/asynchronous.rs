@@ -296,3 +296,51 @@ fn a_depth_with_direct_and_cached_transfers_is_refused() {
         assert!(refused.is_none_or(|text| text.contains("direct_pcnt 0 or 100")));
     }
 }
+
+/// Where io_uring is forbidden or missing, the run ends before INIT, with what can be done.
+#[test]
+fn where_io_uring_is_missing_a_depth_is_refused_with_the_reason() {
+    for (errno, parts) in [
+        (
+            libc::EPERM,
+            [
+                "io_uring is forbidden here: EPERM",
+                "kernel.io_uring_disabled=0",
+            ],
+        ),
+        (
+            libc::ENOSYS,
+            ["no io_uring that can be used: ENOSYS", "Linux 5.11"],
+        ),
+        (
+            libc::ENOMEM,
+            ["limit for locked memory is too low: ENOMEM", "ulimit -l"],
+        ),
+    ] {
+        // The filter is the thread's own, and cannot be removed.
+        let refused = std::thread::spawn(move || {
+            let mut bench = Bench::new();
+            assert!(crate::sys::forbid_io_uring(errno as u32), "seccomp");
+            let setup = bench.setup.clone();
+            let mut deep = setup.clone();
+            deep.procs[0].tree = Some(Arc::new(TreeSetup {
+                component: 0,
+                name: "CL0_TEST".to_owned(),
+                workload: workload(2),
+                data: setup.data.clone(),
+            }));
+            let refused = bench.driver.open_shard(deep).err().expect("refused");
+            // Depth 1 needs none.
+            bench.shard = bench.driver.open_shard(setup).expect("opened");
+            bench.fill(file_in(4, 0), 4096);
+            refused.to_string()
+        });
+        let refused = refused.join().expect("no panic");
+        for part in parts
+            .into_iter()
+            .chain(["depth=1 and use more procs", "2 operations"])
+        {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+    }
+}
