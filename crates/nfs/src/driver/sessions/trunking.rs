@@ -80,7 +80,7 @@ impl Sessions {
 
 impl Core<Sessions> {
     /// The connection of a client for the next call: they take turns. One that is being made gets no second
-    /// call as long as there is another one.
+    /// call as long as there is another one, and one that the server does not bind to the session gets none.
     #[inline]
     pub(super) fn route_call(&mut self, conn: u32) -> u32 {
         match self.own.client_of(conn).conns().len() {
@@ -95,12 +95,17 @@ impl Core<Sessions> {
         for _ in 0..client.conns().len() {
             let next = client.take_turn();
             let of = &conns[next as usize];
-            let is_free = !of.is_refused && self.calls.first(next).is_none();
-            if of.stage == Stage::Up || is_free {
+            if of.stage == Stage::Up || !of.is_refused && self.calls.first(next).is_none() {
                 return next;
             }
         }
-        client.take_turn()
+        for _ in 0..client.conns().len() {
+            let next = client.take_turn();
+            if !conns[next as usize].is_refused {
+                return next;
+            }
+        }
+        conn
     }
 
     /// A slot of the client is free: the connection that has waited for the longest time may take it.

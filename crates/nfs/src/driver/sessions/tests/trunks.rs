@@ -1,5 +1,6 @@
 //! Several connections of one client and session.
 
+use super::super::conns::Stage;
 use super::*;
 use crate::driver::open::clients_of;
 use filermark_model::plan::ClientIds;
@@ -209,6 +210,27 @@ fn slots_shrink_over_all_connections() {
     bench.wait(6);
     stat_all(&mut bench, 6, 2);
     assert_eq!(slots(&bench), (8, 0));
+    bench.end();
+}
+
+/// No call waits on a connection that the server does not bind, also while there is no other one.
+#[test]
+fn a_connection_that_was_refused_gets_no_call() {
+    let mut bench = Bench::with(trunk(3), 1, Server::start(16, good));
+    for conn in 0..3 {
+        bench.shard.core.own.conn(conn).stage = Stage::Down;
+    }
+    bench.shard.core.own.conn(1).is_refused = true;
+    for _ in 0..6 {
+        bench.submit(0, getattr());
+    }
+    let calls = [0, 1, 2].map(|conn| bench.shard.core.calls.first(conn).is_some());
+    assert_eq!(calls, [true, false, true]);
+    for conn in 0..3 {
+        bench.shard.core.own.conn(conn).stage = Stage::Up;
+    }
+    bench.shard.flush();
+    bench.wait(6);
     bench.end();
 }
 
