@@ -294,12 +294,13 @@ impl Core<Sessions> {
                     compound.op(&FreeStateidArgs { stateid });
                 }
             }
-            StateCall::Layoutget(key, access) => {
-                self.encode_layoutget((op.proc, key), access, compound);
+            StateCall::Layoutget(place, access) => {
+                self.encode_layoutget(place, access, compound);
             }
             StateCall::Getdeviceinfo(device) => {
                 self.encode_getdeviceinfo(call.conn, device, compound);
             }
+            StateCall::CommitLayout(place) => self.encode_layoutcommit(place, compound),
             StateCall::ReturnLayout(place, commits) => {
                 if let Some(returned) = self.own.closing(place) {
                     compound.op(&putfh(returned.handle.handle()));
