@@ -710,7 +710,7 @@ impl State {
             // A busy server refuses it when the file is open again.
             Args::Layoutget(args)
                 if !self.is_open(&args.stateid)
-                    && !(self.layouts.is_busy && self.opens.is_empty()) =>
+                    && (!self.layouts.is_busy || !self.opens.is_empty()) =>
             {
                 self.layouts.is_busy = false;
                 compound.fail(Operation::Layoutget, Nfsstat4::BadStateid)
