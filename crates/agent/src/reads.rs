@@ -4,11 +4,11 @@
 use super::clock_check::wait_until;
 use filermark_driver_kit::driver::{Driver, FetchedBytes};
 use filermark_engine::clock::Clock;
-use filermark_engine::shard::Timetable;
+use filermark_engine::shard::{RunTimes, Timetable};
 use filermark_link::client_reads::{read_bytes, unread};
 use filermark_model::client_reads::{ClientReads, ReadCounter};
 use filermark_model::plan::MountPoint;
-use filermark_model::{PointStats, RunPlan};
+use filermark_model::{Nanos, PointStats, RunPlan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -16,6 +16,10 @@ use std::time::Duration;
 
 /// Longest wait for the last reading.
 const READING_MAX: Duration = Duration::from_secs(5);
+
+/// A reading is late when this part of RUN has passed since: as much as may come from the client's
+/// memory without a warning (a tenth), since what is fetched until then is missed or added.
+const LATE_DIVISOR: u64 = 10;
 
 /// Length of the name of a counter, in hexadecimal digits.
 const SOURCE_CHARS: usize = 16;
@@ -32,10 +36,17 @@ pub(super) struct CounterSource {
 /// The counters of each open mount point at one instant.
 type CounterSnapshot = Vec<(MountPoint, FetchedBytes)>;
 
+/// Two readings.
+struct Readings {
+    snapshots: [CounterSnapshot; 2],
+    /// How late the later of them was, relative to the edge of RUN, where that is too late.
+    late: Option<Nanos>,
+}
+
 /// Two readings made on a thread: at the beginning and at the end of RUN.
 pub(super) struct CounterSampler {
     sampled: Arc<CounterSource>,
-    readings: Result<Receiver<[CounterSnapshot; 2]>, std::io::Error>,
+    readings: Result<Receiver<Readings>, std::io::Error>,
     /// Closed when the phase is over.
     phase: Option<Sender<()>>,
 }
@@ -68,8 +79,11 @@ impl CounterSampler {
                 return;
             }
             let first = theirs.read();
+            let first_at = clock.now();
             wait_until(&clock, || timetable.times().run_end, &over);
-            let _ = sender.send([first, theirs.read()]);
+            let snapshots = [first, theirs.read()];
+            let late = lateness(timetable.times(), [first_at, clock.now()]);
+            let _ = sender.send(Readings { snapshots, late });
         };
         let thread = std::thread::Builder::new().name("agent-reads".into());
         Some(Self {
@@ -108,10 +122,11 @@ impl CounterSampler {
 fn combined(
     client: &str,
     mounts: &[MountPoint],
-    [before, after]: &[CounterSnapshot; 2],
+    readings: &Readings,
     read_bytes: &BTreeMap<MountPoint, u64>,
 ) -> Vec<ClientReads> {
     let host = kernel_id(client);
+    let [before, after] = &readings.snapshots;
     let of = |reading: &CounterSnapshot, mount: &MountPoint| {
         let found = reading.iter().find(|(m, _)| m == mount);
         found.map(|(_, fetched)| fetched.clone())
@@ -125,16 +140,16 @@ fn combined(
             continue;
         };
         let entry = all.entry(first.source.clone()).or_insert_with(|| {
-            let fetched = between(&first, &last);
+            let fetched = between(&first, &last, readings.late);
             ClientReads {
                 client: client.to_owned(),
                 mounts: Vec::new(),
                 file_system: first.file_system,
                 counter: first.counter,
                 read_bytes: 0,
-                fetched_bytes: fetched.ok(),
+                fetched_bytes: fetched.as_ref().ok().copied(),
                 source: source_id(&host, &first.source),
-                unknown: fetched.err().map(str::to_owned),
+                unknown: fetched.err(),
             }
         });
         entry.mounts.push(mount.to_string());
@@ -143,18 +158,32 @@ fn combined(
     all.into_values().chain(others).collect()
 }
 
+/// How late the readings at the edges of RUN were, if that is too late for RUN's length.
+fn lateness(times: RunTimes, [first, last]: [Nanos; 2]) -> Option<Nanos> {
+    let run = times.run_end.since(times.run_start);
+    let late = first.since(times.run_start).max(last.since(times.run_end));
+    (late.0 > run.0 / LATE_DIVISOR).then_some(late)
+}
+
 /// The increase of a counter from the first reading to the last, or why that is not known.
-fn between(first: &FetchedBytes, last: &FetchedBytes) -> Result<u64, &'static str> {
+fn between(first: &FetchedBytes, last: &FetchedBytes, late: Option<Nanos>) -> Result<u64, String> {
     if first.counter == ReadCounter::Unknown {
-        return Err("no counter exists for this file system");
+        return Err("no counter exists for this file system".into());
     }
-    match (first.bytes, last.bytes) {
+    let fetched = match (first.bytes, last.bytes) {
         (None, _) => Err("its counter could not be read when RUN began"),
         (_, None) => Err("its counter could not be read when RUN ended"),
-        (Some(first), Some(last)) => {
-            let fetched = last.checked_sub(first);
-            fetched.ok_or("its counter decreased: the file system was perhaps mounted again")
-        }
+        (Some(first), Some(last)) => last
+            .checked_sub(first)
+            .ok_or("its counter decreased: the file system was perhaps mounted again"),
+    }?;
+    match late.filter(|_| first.counter != ReadCounter::Memory) {
+        None => Ok(fetched),
+        Some(late) => Err(format!(
+            "its counter was read {:.1} s late, since the host was busy, and RUN is short for that; \
+             raise RUNTIME",
+            late.as_secs_f64()
+        )),
     }
 }
 
@@ -175,7 +204,6 @@ fn source_id(kernel: &str, source: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filermark_model::Nanos;
     use filermark_model::plan::DriverPlan;
 
     fn mount(path: &str) -> MountPoint {
@@ -194,6 +222,38 @@ mod tests {
         }
     }
 
+    fn in_time(snapshots: [CounterSnapshot; 2]) -> Readings {
+        Readings {
+            snapshots,
+            late: None,
+        }
+    }
+
+    #[test]
+    fn a_counter_that_was_read_late_is_unknown() {
+        let ms = |n: u64| Nanos(n * 1_000_000);
+        let times = RunTimes {
+            warmup_start: ms(0),
+            run_start: ms(1_000),
+            run_end: ms(3_000),
+        };
+        assert_eq!(lateness(times, [ms(1_200), ms(3_200)]), None);
+        assert_eq!(lateness(times, [ms(1_201), ms(3_000)]), Some(ms(201)));
+        assert_eq!(lateness(times, [ms(1_000), ms(3_500)]), Some(ms(500)));
+        // RUN was ended before.
+        assert_eq!(lateness(times, [ms(900), ms(2_000)]), None);
+        let of = |counter| {
+            let reading = |bytes| FetchedBytes {
+                counter,
+                ..fetched("a", Some(bytes))
+            };
+            between(&reading(1), &reading(8), Some(ms(1_500)))
+        };
+        let reason = of(ReadCounter::Nfs).expect_err("late");
+        assert!(reason.contains("read 1.5 s late"), "{reason}");
+        assert_eq!(of(ReadCounter::Memory), Ok(7));
+    }
+
     #[test]
     fn mount_points_with_one_counter_are_combined() {
         let reading = |disk, other| {
@@ -208,7 +268,7 @@ mod tests {
         let all = combined(
             "h",
             &mounts,
-            &[reading(1_000, Some(9)), reading(1_060, Some(3))],
+            &in_time([reading(1_000, Some(9)), reading(1_060, Some(3))]),
             &read,
         );
         assert_eq!(all.len(), 3);
@@ -225,11 +285,16 @@ mod tests {
         let first = combined(
             "h",
             &mounts[..1],
-            &[reading(1, None), reading(1, None)],
+            &in_time([reading(1, None), reading(1, None)]),
             &read,
         );
         assert_eq!(first[0].source, all[0].source);
-        let gone = combined("h", &mounts, &[reading(1, None), Vec::new()], &read);
+        let gone = combined(
+            "h",
+            &mounts,
+            &in_time([reading(1, None), Vec::new()]),
+            &read,
+        );
         assert!(
             gone.iter()
                 .all(|r| r.fetched_bytes.is_none() && r.unknown.is_some())

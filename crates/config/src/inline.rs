@@ -9,6 +9,7 @@ use crate::params::SIZE_MAX;
 use filermark_model::Op;
 use filermark_model::transfer::TRANSFER_BYTES_MAX;
 use filermark_model::units::Bytes;
+use filermark_model::workload::Attributes;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -28,7 +29,7 @@ const PROCS_MAX: u32 = 10_000;
 const SUM_TOLERANCE: f64 = 1e-3;
 
 /// The settings, and what each is.
-const SETTINGS: [(&str, Setting); 11] = [
+const SETTINGS: [(&str, Setting); 12] = [
     ("size", Setting::Size),
     ("read_size", Setting::ReadSize),
     ("write_size", Setting::WriteSize),
@@ -36,6 +37,7 @@ const SETTINGS: [(&str, Setting); 11] = [
     ("osync", Setting::Osync),
     ("fsync", Setting::Fsync),
     ("procs", Setting::Procs),
+    ("depth", Setting::Depth),
     ("rate", Setting::Rate),
     ("dirs", Setting::Dirs),
     ("files", Setting::Files),
@@ -71,7 +73,7 @@ const FOREIGN: [(&str, &str); 14] = [
     ),
     (
         "iodepth",
-        "a proc has one operation under way: write procs=N for N at a time",
+        "write depth=N, operations that each proc keeps under way",
     ),
 ];
 
@@ -84,6 +86,7 @@ enum Setting {
     Osync,
     Fsync,
     Procs,
+    Depth,
     Rate,
     Dirs,
     Files,
@@ -112,6 +115,7 @@ pub(crate) struct InlineWorkload {
     osync_pcnt: f64,
     commit_pcnt: f64,
     procs: u32,
+    depth: u32,
     ops_per_proc: Option<f64>,
     dirs: u32,
     files: u32,
@@ -243,10 +247,10 @@ impl InlineWorkload {
         let _ = write!(
             out,
             "[workload.attributes]\ndirect_pcnt = {:?}\nosync_pcnt = {:?}\n\
-             write_commit_pcnt = {:?}\nuniform_size_dist = true\n\
+             write_commit_pcnt = {:?}\nuniform_size_dist = true\ndepth = {}\n\
              [[benchmark]]\nname = \"{INLINE_NAME}\"\ntitle = \"{TITLE}\"\nunit = \"JOB\"\n\
              [[benchmark.component]]\nworkload = \"{INLINE_NAME}\"\ninstances = {}\n",
-            self.direct_pcnt, self.osync_pcnt, self.commit_pcnt, self.procs
+            self.direct_pcnt, self.osync_pcnt, self.commit_pcnt, self.depth, self.procs
         );
         if let Some(rate) = self.ops_per_proc {
             let _ = writeln!(out, "ops_per_proc = {rate:?}");
@@ -314,6 +318,7 @@ struct LineReader {
     osync_pcnt: f64,
     commit_pcnt: f64,
     procs: Option<u32>,
+    depth: Option<u32>,
     ops_per_proc: Option<f64>,
     dirs: Option<u32>,
     files: Option<u32>,
@@ -369,6 +374,7 @@ impl LineReader {
             Setting::Osync => self.osync_pcnt = percent()?,
             Setting::Fsync => self.commit_pcnt = percent()?,
             Setting::Procs => self.procs = Some(item.count(PROCS_MAX)?),
+            Setting::Depth => self.depth = Some(item.count(Attributes::DEPTH_MAX)?),
             Setting::Rate => self.ops_per_proc = Some(item.number("op/s", (1e-6, 1e9), None)?),
             Setting::Dirs => self.dirs = Some(item.count(9_999)?),
             Setting::Files => self.files = Some(item.count(1_000_000)?),
@@ -419,6 +425,7 @@ impl LineReader {
             osync_pcnt: self.osync_pcnt,
             commit_pcnt: self.commit_pcnt,
             procs: self.procs.unwrap_or(1),
+            depth: self.depth.unwrap_or(1),
             ops_per_proc: self.ops_per_proc,
             dirs: self.dirs.unwrap_or(1),
             files: self.files.unwrap_or(FILES_DEFAULT),

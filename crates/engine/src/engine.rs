@@ -475,7 +475,21 @@ fn contents(plan: &RunPlan, claim: &Claim) -> DataSource {
         false => VerifyLevel::Sample,
     };
     DataSource::of_run(plan.seed, &claim.nonce(), checking)
-        .overlapping(plan.pacing.mode == PacingMode::Open)
+        .overlapping(plan.pacing.mode == PacingMode::Open || has_depth(plan))
+}
+
+/// Whether procs have several operations under way, by their workload.
+fn has_depth(plan: &RunPlan) -> bool {
+    let composite = plan.benchmark.composite();
+    let mut components = composite.iter().flat_map(|all| &all.components);
+    components.any(|c| c.workload.attributes.depth > 1)
+}
+
+/// How many operations each proc of a shard has under way, where its workload says so.
+fn depth_of(setup: &ShardSetup) -> Option<u32> {
+    let trees = setup.procs.iter().filter_map(|proc| proc.tree.as_ref());
+    let depths = trees.map(|tree| tree.workload.attributes.depth);
+    depths.max().filter(|depth| *depth > 1)
 }
 
 /// Where a blocking shard publishes what is under way; `None` for other shards and for
@@ -577,11 +591,14 @@ fn serve(
             return 0;
         }
     };
+    let depth = depth_of(&setup);
     mine.clients
         .store(shard_driver.clients(), Ordering::Release);
     let mut shard = Shard::new(ShardParts {
         driver: shard_driver,
-        blocking: driver.capabilities().blocking || plan.benchmark.composite().is_some(),
+        blocking: depth.is_none()
+            && (driver.capabilities().blocking || plan.benchmark.composite().is_some()),
+        depth,
         open_op: mine.open_op,
         explain: driver,
         clock: setup.clock,

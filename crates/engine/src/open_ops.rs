@@ -3,7 +3,8 @@
 //! The thread of such a shard is inside a system call and cannot report. So each shard
 //! stores in an atomic word of its own when the operation under way was intended: one relaxed
 //! store before it and one after it. The thread that waits for the shards reads these
-//! words at the end of each second.
+//! words at the end of each second. A shard with a depth has several operations under way, and is
+//! not inside of one: it publishes their number, and the oldest, ten times a second.
 
 use crate::clock::Clock;
 use crate::recorder::{LiveEvents, SECONDS_MAX, second_of};
@@ -18,32 +19,39 @@ use std::sync::mpsc::SyncSender;
 /// An operation that is open for less is not reported while the load runs.
 const AGE_MIN: Nanos = Nanos::from_secs(1);
 
-/// A word on a cache line of its own: 0 while nothing is under way, else one more than the
-/// nanoseconds at which the operation was intended.
+/// What a shard publishes, on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct PaddedWord(AtomicU64);
+struct Published {
+    /// 0 while nothing is under way, else one more than the nanoseconds at which the oldest
+    /// operation was intended.
+    intended: AtomicU64,
+    /// Operations under way besides it.
+    others: AtomicU64,
+}
 
 /// What each blocking shard of an agent has under way.
 #[derive(Debug)]
-pub struct OpenOps(Vec<PaddedWord>);
+pub struct OpenOps(Vec<Published>);
 
 impl OpenOps {
     /// For this many shards.
     pub fn new(shard_count: usize) -> Arc<Self> {
         Arc::new(Self(
-            (0..shard_count).map(|_| PaddedWord::default()).collect(),
+            (0..shard_count).map(|_| Published::default()).collect(),
         ))
     }
 
     /// How many operations are under way, and the age of the oldest.
     pub fn sample(&self, now: Nanos) -> (u64, Nanos) {
-        let words = self.0.iter().map(|word| word.0.load(Ordering::Relaxed));
-        let ages = words
-            .filter(|word| *word > 0)
-            .map(|word| now.since(Nanos(word - 1)));
-        ages.fold((0, Nanos::ZERO), |(count, oldest), age| {
-            (count + 1, oldest.max(age))
+        let read = |of: &Published| {
+            let intended = of.intended.load(Ordering::Relaxed).checked_sub(1)?;
+            let count = of.others.load(Ordering::Relaxed).saturating_add(1);
+            Some((count, now.since(Nanos(intended))))
+        };
+        let open = self.0.iter().filter_map(read);
+        open.fold((0, Nanos::ZERO), |(count, oldest), (more, age)| {
+            (count + more, oldest.max(age))
         })
     }
 }
@@ -70,6 +78,17 @@ impl OpenOp {
         self.set(intended.0.saturating_add(1));
     }
 
+    /// So many operations are under way, the oldest of which was intended then.
+    pub fn publish(&self, count: u64, oldest: Nanos) {
+        if let Some(own) = self.all.0.get(self.shard) {
+            own.others.store(count.saturating_sub(1), Ordering::Relaxed);
+        }
+        match count {
+            0 => self.end(),
+            _ => self.begin(oldest),
+        }
+    }
+
     /// It has ended.
     #[inline]
     pub fn end(&self) {
@@ -79,7 +98,7 @@ impl OpenOp {
     #[inline]
     fn set(&self, word: u64) {
         if let Some(own) = self.all.0.get(self.shard) {
-            own.0.store(word, Ordering::Relaxed);
+            own.intended.store(word, Ordering::Relaxed);
         }
     }
 }
@@ -187,6 +206,21 @@ mod tests {
     use crate::shared_recorder::{Batch, GroupSetup};
     use filermark_model::{Mix, Op};
     use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn a_shard_with_a_depth_publishes_how_many_are_open() {
+        let all = OpenOps::new(2);
+        let shards = [0, 1].map(|shard| OpenOp::of(&all, shard));
+        let now = Nanos::from_secs(9);
+        shards[0].publish(32, Nanos::from_secs(4));
+        shards[1].begin(Nanos::from_secs(2));
+        assert_eq!(all.sample(now), (33, Nanos::from_secs(7)));
+        shards[1].end();
+        shards[0].publish(1, Nanos::from_secs(8));
+        assert_eq!(all.sample(now), (1, Nanos::from_secs(1)));
+        shards[0].publish(0, now);
+        assert_eq!(all.sample(now), (0, Nanos::ZERO));
+    }
 
     #[test]
     fn seconds_have_the_open_operations_and_their_age() {

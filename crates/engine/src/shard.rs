@@ -77,7 +77,9 @@ pub struct Shard {
     live_places: Vec<usize>,
     /// Requests block this thread.
     blocking: bool,
-    /// Where the operation that blocks it is published.
+    /// Most operations that a proc has under way; `None`: as many as its pacing allows.
+    depth: Option<u32>,
+    /// Where what is under way is published: at each request, where requests block.
     open_op: Option<OpenOp>,
     slots: Slots,
     done: Vec<Completion>,
@@ -111,6 +113,9 @@ pub struct ShardParts {
     pub live_counts: Option<Arc<LiveCounts>>,
     /// Whether requests block: memory is used sparingly, wake-ups are rare.
     pub blocking: bool,
+    /// Most operations that a proc has under way, where a driver that blocks does not do so for all
+    /// of them; `None`: as many as its pacing allows.
+    pub depth: Option<u32>,
     /// Where a shard whose requests block publishes what is under way, if it is read.
     pub open_op: Option<OpenOp>,
 }
@@ -128,10 +133,12 @@ pub struct ShardProc {
 impl Shard {
     /// A shard with idle procs.
     pub fn new(parts: ShardParts) -> Self {
-        let in_flight = parts.procs.len().saturating_mul(match parts.pacing.mode {
-            filermark_model::plan::PacingMode::Closed => 1,
-            filermark_model::plan::PacingMode::Open => 8,
-        });
+        let per_proc = match (parts.depth, parts.pacing.mode) {
+            (Some(depth), _) => depth as usize,
+            (None, filermark_model::plan::PacingMode::Closed) => 1,
+            (None, filermark_model::plan::PacingMode::Open) => 8,
+        };
+        let in_flight = parts.procs.len().saturating_mul(per_proc);
         let mut rng = Rng::new(parts.seed, u64::MAX);
         let idle = Schedule::new(Arrivals::Uniform, 1.0, Nanos::ZERO, &mut rng);
         let live_counts = parts.live_counts;
@@ -160,6 +167,7 @@ impl Shard {
             live_counts,
             live_places,
             blocking: parts.blocking,
+            depth: parts.depth,
             open_op: parts.open_op,
             driver: parts.driver,
             clock: parts.clock,

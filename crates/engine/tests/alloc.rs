@@ -174,6 +174,7 @@ fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 
         live: Some(live),
         live_counts: None,
         blocking: false,
+        depth: None,
         open_op: Some(OpenOp::of(&OpenOps::new(1), 0)),
     });
     let filled = shard.init(10_000, 64, Nanos::from_secs(1_000));

@@ -380,6 +380,13 @@ Examples:
                                                 op/s
   filermark serve --null                        canned replies: measures the
                                                 limit of the client
+  filermark serve --tls-cert server.pem --tls-key server.key --tls-only
+      NFS over TLS alone
+While it runs, in another terminal:
+  filermark quick nfs://127.0.0.1:2049/export -o NFS_VERSION=4.1
+  filermark quick nfs://127.0.0.1:2049/export -o MOUNT_PORT=2049
+      over NFSv3
+  mount -t nfs -o vers=4.2,port=2049 127.0.0.1:/export /mnt
   mount -t nfs -o vers=3,tcp,port=2049,mountport=2049,nolock \\
       127.0.0.1:/export /mnt")]
 pub struct ServeArgs {
@@ -449,7 +456,7 @@ pub struct ServeArgs {
     /// Capacity of the file system, with names and inodes, at least 1M: 512M, 8G
     #[arg(long, value_name = "SIZE", value_parser = parse_capacity)]
     pub capacity: Option<u64>,
-    /// Refuse every change with NFS3ERR_ROFS
+    /// Refuse every change: NFS4ERR_ROFS, NFS3ERR_ROFS, NFSERR_ROFS
     #[arg(long)]
     pub readonly: bool,
     #[command(flatten)]

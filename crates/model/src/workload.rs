@@ -68,6 +68,14 @@ pub struct Attributes {
     /// The client is to keep no attributes (`noac`), which is noted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_attribute_cache: bool,
+    /// Operations that a proc keeps under way at a time; above 1 its reads and writes are
+    /// asynchronous.
+    #[serde(skip_serializing_if = "is_one")]
+    pub depth: u32,
+}
+
+fn is_one(depth: &u32) -> bool {
+    *depth == 1
 }
 
 impl Default for Attributes {
@@ -89,6 +97,7 @@ impl Default for Attributes {
             sequential_read_bytes: None,
             random_read_limit_ms: None,
             no_attribute_cache: false,
+            depth: 1,
         }
     }
 }
@@ -96,6 +105,8 @@ impl Default for Attributes {
 impl Attributes {
     /// The alignment of random offsets where a definition names none `[own]`.
     pub const RANDOM_ALIGN_BYTES: u32 = 4096;
+    /// The largest depth `[own]`: each operation under way has a buffer of its own.
+    pub const DEPTH_MAX: u32 = 1024;
 }
 
 /// "Rand dist behavior"; the seed names 0 only.
@@ -296,6 +307,12 @@ impl WorkloadObject {
                 a.random_read_limit_ms.unwrap_or(1.0),
                 0.001,
                 3.6e6,
+            ),
+            (
+                "depth",
+                f64::from(a.depth),
+                1.0,
+                f64::from(Attributes::DEPTH_MAX),
             ),
         ];
         for (attribute, value, min, max) in ranges {

@@ -67,8 +67,11 @@ pub(crate) const fn advice(error: &TlsError) -> &'static str {
 /// What to do about a file that cannot be used.
 pub(crate) const fn file_advice(error: &FileError) -> &'static str {
     match error {
-        FileError::Read { .. } | FileError::Content { .. } => {
+        FileError::Read { .. } => {
             "TLS_CA, TLS_CERT and TLS_KEY are files of every client: put them there, readable by the user that runs Filermark"
+        }
+        FileError::Content { .. } => {
+            "give PEM files: TLS_CA certificates of authorities, TLS_CERT that of the client, TLS_KEY its key"
         }
         FileError::Name { .. } => "give the name in the server's certificate with TLS_NAME",
     }

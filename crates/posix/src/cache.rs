@@ -25,6 +25,8 @@ pub(crate) struct Cache<T> {
     hand: usize,
     /// Slots without a value.
     free: Vec<u32>,
+    /// Slots that have lost a value, where that is noted.
+    removed: Option<Vec<u32>>,
 }
 
 impl<T> Cache<T> {
@@ -39,7 +41,19 @@ impl<T> Cache<T> {
             newest: NONE,
             hand: 0,
             free: Vec::with_capacity(capacity),
+            removed: None,
         }
+    }
+
+    /// Notes from now on which slots lose their value.
+    pub(crate) fn note_removed(&mut self) {
+        self.removed = Some(Vec::with_capacity(self.capacity));
+    }
+
+    /// A slot that has lost its value since, perhaps to another one.
+    #[inline]
+    pub(crate) fn take_removed(&mut self) -> Option<u32> {
+        self.removed.as_mut()?.pop()
     }
 
     /// The handle in a slot that [`find`](Self::find) or [`put`](Self::put) gave.
@@ -113,6 +127,9 @@ impl<T> Cache<T> {
         self.unindex(place);
         self.slots[slot as usize].value = None;
         self.free.push(slot);
+        if let Some(removed) = &mut self.removed {
+            removed.push(slot);
+        }
         if self.newest == slot {
             self.newest = NONE;
         }

@@ -6,7 +6,7 @@ use crate::fetched::Meter;
 use crate::handles::{Handles, PROCS_MAX, Proc};
 use crate::limits;
 use crate::run_dir::{self, RunDir};
-use crate::shard::{PosixShard, ShardParts};
+use crate::shard::{Depth, PosixShard, ShardParts, UnderWay};
 use crate::status;
 use crate::sys::raise_file_limit;
 use filermark_driver_kit::driver::FetchedBytes;
@@ -177,18 +177,26 @@ impl LoadDriver for PosixDriver {
     }
 
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
-        let share = limits::share(
+        let mut share = limits::share(
             self.open_files,
             &self.plan,
             setup.shard_count,
             setup.procs.len(),
         )?;
+        let depth = Depth::of(&setup);
+        if depth.is_some() {
+            share.files = share.files.min(UnderWay::FILES_MAX);
+        }
         let procs = setup.procs.iter().take(PROCS_MAX);
         let procs: Vec<Proc> = procs
             .map(|proc| self.proc(proc, &setup.claim))
             .collect::<Result<_, _>>()?;
+        let mut handles = Handles::new(procs, share);
+        let under_way = depth.map(|depth| UnderWay::open(depth, &mut handles, share.files));
+        let under_way = under_way.transpose()?;
         Ok(Box::new(PosixShard::new(ShardParts {
-            handles: Handles::new(procs, share),
+            handles,
+            under_way,
             customs: CustomPrograms::new(&self.plan.custom),
             no_fsync: self.plan.no_fsync,
             clock: setup.clock,

@@ -149,12 +149,11 @@ impl Handles {
         class: OpenMode,
         counters: &mut Counters,
     ) -> Result<FileSlot> {
-        if file.dir > DIR_COUNT_MAX || file.file > FILES_PER_DIR_MAX {
-            return Err(Errno::INVAL);
+        if let Some(slot) = self.open_file(proc, file, class) {
+            return Ok(slot);
         }
-        let key = file_key(proc, file, class);
-        if let Some(slot) = self.files.find(key) {
-            return Ok(FileSlot(slot));
+        if !has_key(file) {
+            return Err(Errno::INVAL);
         }
         let name = names::file(file)?;
         let dir = self.dir(proc, file.dir, file.bucket, counters)?;
@@ -163,7 +162,32 @@ impl Handles {
             .dir_at(dir)?
             .open_file(name.as_c_str(), class, create)?;
         counters.add(Tally::Opens);
+        let key = file_key(proc, file, class);
         Ok(FileSlot(self.files.put(key, opened)))
+    }
+
+    /// The slot of a file that is open.
+    #[inline]
+    pub(crate) fn open_file(
+        &mut self,
+        proc: u32,
+        file: FileRef,
+        class: OpenMode,
+    ) -> Option<FileSlot> {
+        if !has_key(file) {
+            return None;
+        }
+        self.files.find(file_key(proc, file, class)).map(FileSlot)
+    }
+
+    /// Notes from now on which slots of files lose what was open in them.
+    pub(crate) fn note_closed_files(&mut self) {
+        self.files.note_removed();
+    }
+
+    /// A slot that has lost its file, perhaps to another one; each once.
+    pub(crate) fn take_closed_file(&mut self) -> Option<u32> {
+        self.files.take_removed()
     }
 
     /// The file in a slot that was just given.
@@ -202,6 +226,13 @@ pub(crate) struct DirSlot(u32);
 #[derive(Clone, Copy)]
 pub(crate) struct FileSlot(u32);
 
+impl FileSlot {
+    /// Its number, below the number of files that may be open.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+}
+
 // A key: proc, directory (14 bits), bucket (5), file (24), kind (2), class (2). The
 // largest numbers of directories and files fit; larger ones have no names.
 const DIR_BITS: u32 = 14;
@@ -213,6 +244,12 @@ fn dir_key(proc: u32, dir: u32, bucket: Bucket) -> u64 {
     u64::from(proc) << (DIR_SHIFT + DIR_BITS)
         | u64::from(dir) << DIR_SHIFT
         | (bucket.number() as u64) << BUCKET_SHIFT
+}
+
+/// Whether the numbers of a file fit a key; larger ones have no names.
+#[inline]
+fn has_key(file: FileRef) -> bool {
+    file.dir <= DIR_COUNT_MAX && file.file <= FILES_PER_DIR_MAX
 }
 
 fn file_key(proc: u32, file: FileRef, class: OpenMode) -> u64 {

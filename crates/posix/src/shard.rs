@@ -3,6 +3,8 @@
 //! | module | operations |
 //! |---|---|
 //! | `work` | what is noted while one is under way |
+//! | `asynchronous`, `under_way` | reads and writes of workloads with a depth |
+//! | `progress` | which bytes the next system call of a transfer moves |
 //! | `ranges` | read, write, rmw of a range; the loops that all transfers use |
 //! | `whole` | read_file, write_file, copyfile |
 //! | `mapped` | mmap_read, mmap_write |
@@ -10,13 +12,16 @@
 //! | `tree` | INIT and CLEANUP |
 //! | `uncache` | taking files out of the client's cache |
 
+mod asynchronous;
 mod attributes;
 mod mapped;
+mod progress;
 mod ranges;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod uncache;
+mod under_way;
 mod whole;
 mod work;
 
@@ -34,6 +39,7 @@ use filermark_engine::driver::{
 use filermark_engine::file_action::FileAction;
 use filermark_model::Nanos;
 use std::collections::BTreeMap;
+pub(crate) use under_way::{Depth, UnderWay};
 use work::OpTally;
 
 /// What a shard is made of.
@@ -44,6 +50,8 @@ pub(crate) struct ShardParts {
     pub(crate) no_fsync: bool,
     pub(crate) clock: Clock,
     pub(crate) stop: StopFlag,
+    /// What its reads and writes are carried out by, where they have a depth.
+    pub(crate) under_way: Option<Box<UnderWay>>,
 }
 
 /// Carries out the operations of its procs, one after the other.
@@ -129,6 +137,16 @@ impl PosixShard {
         }
     }
 
+    /// Gives a failure that the loss of the mount has its own number.
+    #[inline]
+    fn explain(&mut self, proc: u32, outcome: &mut Outcome) {
+        if let Status::Refused(code) = outcome.status
+            && matches!(Errno(code), Errno::NOENT | Errno::NOTDIR | Errno::IO)
+        {
+            self.explain_missing(proc, outcome);
+        }
+    }
+
     /// Where a name is missing, looks whether everything is: an unmounted file
     /// system leaves an empty directory behind.
     #[cold]
@@ -147,24 +165,37 @@ impl ShardDriver for PosixShard {
         let Action::File(action) = &request.action else {
             return Submit::Done(self.refused(Errno::NOSYS));
         };
-        let mut outcome = self.perform(request.proc, action);
-        if let Status::Refused(code) = outcome.status
-            && matches!(Errno(code), Errno::NOENT | Errno::NOTDIR | Errno::IO)
-        {
-            self.explain_missing(request.proc, &mut outcome);
+        if let Some(mut way) = self.parts.under_way.take() {
+            let submitted = self.submit_beside(&mut way, request, action);
+            self.parts.under_way = Some(way);
+            return submitted;
         }
+        let mut outcome = self.perform(request.proc, action);
+        self.explain(request.proc, &mut outcome);
         Submit::Done(outcome)
     }
 
+    /// What is queued is sent by [`Self::poll`], which waits with the same system call.
     fn flush(&mut self) {}
 
     fn poll(
         &mut self,
         deadline: Nanos,
-        _: &mut Vec<Completion>,
+        done: &mut Vec<Completion>,
     ) -> std::result::Result<(), DriverError> {
-        self.parts.clock.sleep_until(deadline);
-        Ok(())
+        let Some(mut way) = self.parts.under_way.take() else {
+            self.parts.clock.sleep_until(deadline);
+            return Ok(());
+        };
+        let polled = self.poll_ring(&mut way, deadline, done);
+        self.parts.under_way = Some(way);
+        polled
+    }
+
+    fn break_off(&mut self) {
+        if let Some(way) = &mut self.parts.under_way {
+            way.cancel();
+        }
     }
 
     fn drop_caches(&mut self) -> std::result::Result<u64, DriverError> {
@@ -182,5 +213,9 @@ impl ShardDriver for PosixShard {
     /// Objects have no numbers here; what is open of the proc is closed.
     fn forget_objects(&mut self, proc: u32, _: ObjectId) {
         self.parts.handles.forget_proc(proc);
+        if let Some(mut way) = self.parts.under_way.take() {
+            self.unlist_closed(&mut way);
+            self.parts.under_way = Some(way);
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! | `unix` | directories and files of all Unix systems |
 //! | `linux` | what only Linux has; [`own`] for the rest |
 //! | `other_unix` | the same functions for macOS and the BSDs (run on Linux only so far, with the feature `portable`) |
+//! | `uring`, `no_uring` | calls that are under way while the thread goes on: io_uring of Linux; there is none elsewhere |
 //! | `raw` | system calls of Unix without a safe wrapper |
 //! | `mapped`, `sigbus` | memory mappings of Unix, and what happens when a file shrinks below one |
 //! | `unix_pipes` | programs that are asked through pipes |
@@ -23,6 +24,8 @@ pub(crate) mod mapped;
 pub(crate) mod pipes;
 #[cfg(unix)]
 mod raw;
+#[cfg(all(test, target_os = "linux", not(feature = "portable")))]
+pub(crate) use raw::{forbid_io_uring, takes_read_lease};
 #[cfg(unix)]
 mod sigbus;
 
@@ -43,6 +46,12 @@ pub(crate) use windows::{
     Dir, FOREIGN, File, Names, device_at, device_numbers, mapped, message_of, name_of, pipes,
     raise_file_limit,
 };
+
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+pub(crate) mod uring;
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+#[path = "sys/no_uring.rs"]
+pub(crate) mod uring;
 
 /// An error number of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +91,8 @@ impl Errno {
     pub(crate) const NODEV: Self = Self(n::ENODEV as u32);
     pub(crate) const NXIO: Self = Self(n::ENXIO as u32);
     pub(crate) const BUSY: Self = Self(n::EBUSY as u32);
+    #[cfg(target_os = "linux")]
+    pub(crate) const TIME: Self = Self(n::ETIME as u32);
     pub(crate) const CANCELED: Self = Self(n::ECANCELED as u32);
 }
 

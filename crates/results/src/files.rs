@@ -2,7 +2,7 @@
 
 mod error;
 
-pub use error::FilesError;
+pub use error::{FilesError, OTHER_DIRECTORY};
 
 use crate::figures::is_composite;
 use crate::final_logs::SettledLogs;

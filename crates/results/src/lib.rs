@@ -59,6 +59,7 @@ mod tests;
 pub use classical::ClassicalResult;
 pub use curve::{Curve, CurvePoint};
 pub use environment::{Environment, MountFacts, hosts_changed};
+pub use files::OTHER_DIRECTORY;
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use historical::{Historical, HistoricalError};
 pub use judge::{judge, judge_client_reads, judge_silences, judge_stalls, settle_rate};

@@ -1,6 +1,7 @@
 //! Writes a run record, one line at a time, so that a cut run loses at most the
 //! line that was being written.
 
+use crate::files::OTHER_DIRECTORY;
 use crate::record::Line;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -20,7 +21,7 @@ pub enum WriteError {
     )]
     InUse(PathBuf),
     /// The file system returned an error.
-    #[error("{path}: cannot {step} the run record: {source}")]
+    #[error("{path}: cannot {step} the run record: {source}; {OTHER_DIRECTORY}")]
     Io {
         /// The record.
         path: PathBuf,

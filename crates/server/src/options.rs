@@ -233,7 +233,10 @@ pub enum ServerError {
         source: io::Error,
     },
     /// A file of certificates or keys cannot be used.
-    #[error("{source}; give files in PEM format that this user can read")]
+    #[error(
+        "{source}; give PEM files that this user can read: a certificate and its own key, and for \
+         --tls-client-ca the certificates of authorities"
+    )]
     Tls {
         /// Which, and why.
         source: FileError,

@@ -30,7 +30,9 @@ pub(crate) use context::{Peer, ReplyAction, Service, Shared};
 use crate::options::ServerOptions;
 use answer::{Refusal, mismatch, put};
 use filermark_onc::record::OpenRecord;
-use filermark_onc::rpc::{AcceptStat, AuthFlavor, CallError, CallHeader, RejectStat, ReplyHeader};
+use filermark_onc::rpc::{
+    AcceptStat, AuthFlavor, AuthStat, CallError, CallHeader, RejectStat, ReplyHeader,
+};
 use filermark_onc::xdr::Decoder;
 use filermark_onc::{mount as mnt, mount1, nfs2 as v2, nfs3, nfs4 as v4, portmap as pmap};
 
@@ -87,6 +89,7 @@ impl Service {
         }
         let start = out.len();
         let served = match call.prog {
+            _ if !is_served(call.cred.flavor) => Err(Refusal::Auth(AuthStat::BadCred)),
             nfs3::PROGRAM if call.vers == nfs3::VERSION => self
                 .check_secured(call, peer)
                 .and_then(|()| self.nfs(record, call, d, peer, out)),
@@ -133,4 +136,11 @@ impl Service {
             ReplyAction::Send
         })
     }
+}
+
+/// Whether calls with this flavor are served. A NULL call with another one is refused too: it may be the
+/// first call of a context of RPCSEC_GSS (RFC 2203 section 5.2.2), and its reply would be taken for the
+/// server's token.
+fn is_served(flavor: AuthFlavor) -> bool {
+    matches!(flavor, AuthFlavor::None | AuthFlavor::Sys)
 }

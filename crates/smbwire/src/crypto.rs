@@ -1,9 +1,13 @@
 //! Keys, signatures and encryption of SMB 2 and 3 (MS-SMB2 3.1.4). Nothing here allocates
 //! once a key is set up. What uses the processor's instructions does the work: `ring` for
-//! HMAC, GCM and GMAC, `aes` for CMAC and CCM.
+//! HMAC and GCM, `graviola` for GMAC, `aes` for CMAC and CCM, whose modes are here.
 //!
 //! It uses keys and bytes, and of a message only what its signature depends on.
 
+mod ccm;
+mod chain;
+mod cmac;
+mod gmac;
 pub mod keys;
 pub mod preauth;
 pub mod seal;

@@ -1,13 +1,14 @@
 //! One connection: what comes becomes plaintext in place, plaintext becomes what goes.
 
+mod handshake;
 mod records;
 
 use super::error::TlsError;
 use super::files::{ClientTls, ServerTls};
-use records::{RECORD_ADDED, RECORD_PLAIN, Records};
-use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
-use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
-use rustls::unbuffered::{ConnectionState, EncodeError, InsufficientSizeError, UnbufferedStatus};
+use handshake::Turn;
+use records::{Opened, RECORD_ADDED, RECORD_PLAIN, Records, Refusal};
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
 use std::fmt;
 
 /// Bytes at the front of the receive buffer that are left free, so that the plaintext of a record fits in
@@ -85,6 +86,8 @@ pub struct Channel {
     is_ended: bool,
     /// The session is broken: the library must not be called any more.
     has_failed: bool,
+    /// The session is broken behind plaintext that [`Channel::receive`] has returned.
+    refusal: Option<Refusal>,
 }
 
 impl fmt::Debug for Channel {
@@ -94,48 +97,6 @@ impl fmt::Debug for Channel {
             .field("is_open", &self.is_open)
             .field("is_ended", &self.is_ended)
             .finish()
-    }
-}
-
-/// What both sides of the library have.
-trait Handshake {
-    type Data;
-
-    fn process<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
-    fn is_handshaking(&self) -> bool;
-    /// Whether messages of the handshake, or alerts, wait to be encoded.
-    fn has_messages(&self) -> bool;
-}
-
-impl Handshake for UnbufferedClientConnection {
-    type Data = ClientConnectionData;
-
-    fn process<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
-        self.process_tls_records(input)
-    }
-
-    fn is_handshaking(&self) -> bool {
-        (**self).is_handshaking()
-    }
-
-    fn has_messages(&self) -> bool {
-        self.wants_write()
-    }
-}
-
-impl Handshake for UnbufferedServerConnection {
-    type Data = ServerConnectionData;
-
-    fn process<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
-        self.process_tls_records(input)
-    }
-
-    fn is_handshaking(&self) -> bool {
-        (**self).is_handshaking()
-    }
-
-    fn has_messages(&self) -> bool {
-        self.wants_write()
     }
 }
 
@@ -162,6 +123,7 @@ impl Channel {
             is_open: false,
             is_ended: false,
             has_failed: false,
+            refusal: None,
         }
     }
 
@@ -170,9 +132,32 @@ impl Channel {
         self.is_open
     }
 
-    /// Whether the peer has ended the session: nothing more comes.
+    /// Whether the peer has ended the session: nothing more comes, and what does is ignored (RFC 8446
+    /// section 6.1).
     pub const fn is_ended(&self) -> bool {
         self.is_ended
+    }
+
+    /// Whether the session is broken behind the plaintext that [`Channel::receive`] has returned; see
+    /// [`Channel::failure`].
+    pub const fn has_failure(&self) -> bool {
+        self.refusal.is_some()
+    }
+
+    /// Why the session is broken behind the plaintext that [`Channel::receive`] has returned, if it is. The alert
+    /// for the peer is appended to `out`; nothing is sealed after it. It is asked for once that plaintext was
+    /// processed, so that the replies to it are sent in front of the alert.
+    pub fn failure(&mut self, out: &mut Vec<u8>) -> Option<TlsError> {
+        let refusal = self.refusal.take()?;
+        Some(self.fail(refusal, out))
+    }
+
+    fn fail(&mut self, refusal: Refusal, out: &mut Vec<u8>) -> TlsError {
+        self.has_failed = true;
+        match &mut self.stage {
+            Stage::Open(records) => records.refuse(refusal, out),
+            _ => refusal.error(),
+        }
     }
 
     /// Memory of received bytes that are not used yet, in bytes.
@@ -213,8 +198,11 @@ impl Channel {
     /// returns how many bytes of it behind that are at the front of the buffer then. Bytes that are to be sent, also after an
     /// error (alerts), are appended to `out`.
     ///
+    /// Plaintext in front of a record that breaks the session is returned; [`Channel::failure`] has the error
+    /// then.
+    ///
     /// # Errors
-    /// Why there is no TLS; the connection is to be closed.
+    /// Why there is no TLS; the connection is to be closed. No plaintext has come.
     pub fn receive(
         &mut self,
         scratch: &mut [u8],
@@ -226,6 +214,12 @@ impl Channel {
         let end = end.min(scratch.len());
         let came = scratch.get(at..end).unwrap_or_default();
         self.check()?;
+        if let Some(error) = self.failure(out) {
+            return Err(error);
+        }
+        if self.is_ended {
+            return Ok(0);
+        }
         if let Stage::StartRequest(tls) = &self.stage {
             at += match (tls.request.judge)(came) {
                 Answer::Yes(length) if length == came.len() => length,
@@ -246,60 +240,68 @@ impl Channel {
             let conn = UnbufferedClientConnection::new(tls.config.clone(), tls.name.clone())?;
             self.stage = Stage::Client(conn);
         }
-        let (plain, at) = match &mut self.stage {
-            Stage::Open(records) => {
-                let opened = records.open(scratch, (at, end), begun, out);
-                self.has_failed = opened.is_err();
-                let opened = opened?;
-                self.is_ended = opened.is_ended;
-                (opened.plain, opened.at)
+        let mut opened = Opened::new(at);
+        if !matches!(self.stage, Stage::Open(_)) {
+            let shaken = self.shake(scratch, (at, end), out);
+            self.has_failed = shaken.is_err();
+            opened = shaken?;
+        }
+        if let Stage::Open(records) = &mut self.stage {
+            match records.open(scratch, end, &mut opened, begun, out) {
+                Err(refusal) if opened.has_data => self.refusal = Some(refusal),
+                Err(refusal) => return Err(self.fail(refusal, out)),
+                Ok(()) => {}
             }
-            _ => {
-                let shaken = self.shake(scratch, (at, end), out);
-                self.has_failed = shaken.is_err();
-                shaken?
-            }
-        };
-        let rest = scratch.get(at..end).unwrap_or_default();
+        }
+        self.is_ended |= opened.is_ended;
+        self.hold(scratch.get(opened.at..end).unwrap_or_default())?;
+        Ok(opened.plain)
+    }
+
+    /// Keeps what was not processed until more has come.
+    fn hold(&mut self, rest: &[u8]) -> Result<(), TlsError> {
         if rest.len() > HELD_MAX {
             let text = "the peer sends handshake messages without end";
             return Err(TlsError::Broken(text.to_owned()));
         }
         self.held.clear();
-        self.held.extend_from_slice(rest);
-        Ok(plain)
+        if !self.is_ended && self.refusal.is_none() {
+            self.held.extend_from_slice(rest);
+        }
+        Ok(())
     }
 
-    /// Goes on with the handshake; returns how many bytes of plaintext came behind it, and where the bytes
-    /// begin that were not processed.
+    /// Goes on with the handshake; returns what came behind it.
     fn shake(
         &mut self,
         scratch: &mut [u8],
         (at, end): (usize, usize),
         out: &mut Vec<u8>,
-    ) -> Result<(usize, usize), TlsError> {
+    ) -> Result<Opened, TlsError> {
         let mut turn = Turn {
             scratch,
             plain: 0,
+            has_data: false,
             at,
             end,
             out,
             is_ended: &mut self.is_ended,
         };
-        let (outcome, is_handshaking, is_server) = match &mut self.stage {
-            Stage::Client(conn) => (turn.run(conn), conn.is_handshaking(), false),
-            Stage::Server(conn) => (turn.run(conn), conn.is_handshaking(), true),
-            Stage::StartRequest(_) | Stage::Open(_) | Stage::Failed => (Ok(()), true, false),
+        let (outcome, is_complete) = match &mut self.stage {
+            Stage::Client(conn) => (turn.run(conn), turn.is_complete(conn)),
+            Stage::Server(conn) => (turn.run(conn), turn.is_complete(conn)),
+            Stage::StartRequest(_) | Stage::Open(_) | Stage::Failed => (Ok(()), false),
         };
         let (plain, at) = (turn.plain, turn.at);
         outcome?;
-        // A server may send messages of the handshake behind it (tickets), of which the library keeps parts
-        // in what is not processed. A client sends none.
-        let is_between = is_server || at == end;
-        if !is_handshaking && !self.is_ended && is_between {
+        if is_complete && !self.is_ended {
             self.open()?;
         }
-        Ok((plain, at))
+        Ok(Opened {
+            plain,
+            has_data: plain > 0,
+            ..Opened::new(at)
+        })
     }
 
     /// The handshake is complete: the records are those of [`Records`] from now on.
@@ -333,8 +335,11 @@ impl Channel {
         }
     }
 
-    /// Appends the notice of the end to `out` (RFC 8446 section 6.1).
+    /// Appends the notice of the end to `out` (RFC 8446 section 6.1), or the alert of [`Channel::failure`].
     pub fn close(&mut self, out: &mut Vec<u8>) {
+        if self.failure(out).is_some() {
+            return;
+        }
         if let (Stage::Open(records), false) = (&mut self.stage, self.has_failed) {
             // The connection is closed in any case.
             let _ = records.close(out);
@@ -349,91 +354,34 @@ impl Channel {
     }
 }
 
-/// Appends a message of the handshake, into space of the size that `write` asks for.
-fn encode(
-    out: &mut Vec<u8>,
-    mut write: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
-) -> Result<(), TlsError> {
-    let start = out.len();
-    out.resize(start + (1 << 10), 0);
-    let mut written = write(&mut out[start..]);
-    if let Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) = written {
-        out.resize(start + required_size, 0);
-        written = write(&mut out[start..]);
+/// Sessions without a handshake: see [`crate::testing::scripts`].
+#[cfg(feature = "testing")]
+impl Channel {
+    /// One side of an open session whose keys are known.
+    pub(crate) fn known(is_client: bool) -> Result<Self, TlsError> {
+        let mut new = Self::new(Stage::Open(Records::known(is_client)?));
+        new.is_open = true;
+        Ok(new)
     }
-    out.truncate(start + written.as_ref().copied().unwrap_or_default());
-    written
-        .map(drop)
-        .map_err(|error| TlsError::Broken(error.to_string()))
-}
 
-/// The processing of what one read brought, during the handshake.
-struct Turn<'a> {
-    scratch: &'a mut [u8],
-    /// Plaintext at the front of the buffer.
-    plain: usize,
-    /// Where the bytes begin that were not processed.
-    at: usize,
-    end: usize,
-    out: &'a mut Vec<u8>,
-    is_ended: &'a mut bool,
-}
-
-impl Turn<'_> {
-    fn run<C: Handshake>(&mut self, conn: &mut C) -> Result<(), TlsError> {
-        loop {
-            let (front, back) = self.scratch.split_at_mut(self.at);
-            let input = back.get_mut(..self.end - self.at).unwrap_or_default();
-            let UnbufferedStatus { discard, state } = conn.process(input);
-            let is_done = match state {
-                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                    while let Some(record) = traffic.next_record() {
-                        let payload = record?.payload;
-                        let place = front.get_mut(self.plain..self.plain + payload.len());
-                        let Some(place) = place else {
-                            return Err(TlsError::Broken("a record is too long".to_owned()));
-                        };
-                        place.copy_from_slice(payload);
-                        self.plain += payload.len();
-                    }
-                    false
-                }
-                Ok(ConnectionState::EncodeTlsData(mut data)) => {
-                    encode(self.out, |space| data.encode(space))?;
-                    false
-                }
-                Ok(ConnectionState::TransmitTlsData(data)) => {
-                    data.done();
-                    false
-                }
-                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
-                    *self.is_ended = true;
-                    true
-                }
-                Ok(ConnectionState::WriteTraffic(_) | ConnectionState::BlockedHandshake) => true,
-                Ok(_) => return Err(TlsError::Broken("early data, which was not offered".into())),
-                Err(error) => {
-                    self.encode_alerts(conn);
-                    return Err(error.into());
-                }
-            };
-            self.at = (self.at + discard).min(self.end);
-            if is_done {
-                return Ok(());
-            }
+    /// Appends a record of any type.
+    pub(crate) fn append_any(
+        &mut self,
+        kind: u8,
+        plain: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), TlsError> {
+        match &mut self.stage {
+            Stage::Open(records) => records.append_any(kind, plain, out),
+            _ => self.check(),
         }
     }
 
-    /// After a failure: the messages with the reason for the peer. Nothing more is processed.
-    fn encode_alerts<C: Handshake>(&mut self, conn: &mut C) {
-        while conn.has_messages() {
-            let state = conn.process(&mut []).state;
-            let Ok(ConnectionState::EncodeTlsData(mut data)) = state else {
-                return;
-            };
-            if encode(self.out, |space| data.encode(space)).is_err() {
-                return;
-            }
+    /// What is sent has the next key.
+    pub(crate) fn take_next_key(&mut self) -> Result<(), TlsError> {
+        match &mut self.stage {
+            Stage::Open(records) => records.take_next_key(),
+            _ => self.check(),
         }
     }
 }

@@ -148,10 +148,13 @@ fn content(path: &Path, what: impl Into<String>) -> FileError {
 
 fn not_a_pair(certificate: &Path, key: &Path, error: &rustls::Error) -> FileError {
     let key = key.display();
-    content(
-        certificate,
-        format!("and the private key {key} cannot be used together: {error}"),
-    )
+    let what = match error {
+        rustls::Error::InconsistentKeys(_) => {
+            format!("is not the certificate of the private key {key}")
+        }
+        _ => format!("and the private key {key} cannot be used together: {error}"),
+    };
+    content(certificate, what)
 }
 
 /// The whole of a file; no more of it than is reasonable.

@@ -1,12 +1,15 @@
-//! Authorities and certificates for tests.
+//! Authorities and certificates for tests, and a server's part of the handshake.
 
+pub mod scripts;
+
+use crate::{Channel, SCRATCH_MIN, ServerTls};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// An authority that signs certificates.
@@ -110,4 +113,35 @@ impl Authority {
         std::fs::write(&files.key, pem("PRIVATE KEY", key.serialized_der()))?;
         Ok(files)
     }
+}
+
+/// Answers the request of a client, of which `request_len` bytes come, with `answer`, and completes the handshake
+/// of the server.
+///
+/// # Errors
+/// The connection or the handshake fails, or data comes with it.
+pub fn accept(
+    stream: &mut (impl Read + Write),
+    tls: &ServerTls,
+    request_len: usize,
+    answer: &[u8],
+) -> io::Result<Channel> {
+    stream.read_exact(&mut vec![0; request_len])?;
+    stream.write_all(answer)?;
+    let mut channel = Channel::server(tls).map_err(io::Error::other)?;
+    let (mut scratch, mut out) = (vec![0; SCRATCH_MIN], Vec::new());
+    while !channel.is_open() {
+        let at = channel.place(&mut scratch);
+        let came = stream.read(&mut scratch[at..])?;
+        if came == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let received = channel.receive(&mut scratch, at + came, None, &mut out);
+        stream.write_all(&out)?;
+        out.clear();
+        if received.map_err(io::Error::other)? > 0 {
+            return Err(io::Error::other("data came with the handshake"));
+        }
+    }
+    Ok(channel)
 }

@@ -17,6 +17,7 @@ use crate::turns::{Bars, Comparison, Contender, Turn, compare};
 use bare::{ChangingLoop, ReadingLoop};
 use filermark_engine::data::SECTOR;
 use filermark_model::transfer::TransferTable;
+use filermark_model::workload::Attributes;
 use filermark_model::{Mix, Op, PointStats, RunPlan};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,14 @@ const OF_FIO: Bars = Bars {
     cpu_at_most: Some(1.0),
     rate_at_least: Some(1.0),
 };
+/// Operations under way in the turns past the page cache.
+const DEPTH: u32 = 32;
+/// fio's io_uring with registered files and buffers, at the same depth: nearly all of the time is
+/// the kernel's, for both.
+const OF_FIO_AT_DEPTH: Bars = Bars {
+    cpu_at_most: Some(1.04),
+    rate_at_least: Some(0.97),
+};
 /// The share of the processor time that comparing a sample of the data read may take, in percent.
 const COMPARED_PCNT_MAX: f64 = 2.0;
 
@@ -61,6 +70,11 @@ pub fn measure(rounds: u32) -> MeasuredOrReason {
         ("disk", here.join("target")),
     ] {
         let dir = Scratch::new(&place)?;
+        if name == "disk" && fio::has_engine("io_uring") {
+            for write in [false, true] {
+                measured.add(at_depth(name, &dir.0, write, rounds)?);
+            }
+        }
         for calls in Calls::ALL {
             measured.add(metadata(name, &dir.0, calls, rounds)?);
         }
@@ -210,7 +224,7 @@ fn transfers(
     if has_fio {
         contenders.push(Contender::other("fio psync", OF_FIO, || {
             write_back(dir)?;
-            fio_turn(&files, write)
+            fio_turn(&files, write, &[])
         }));
     }
     let mut measured = Measured::from(compare(&of, "op/s", rounds, contenders)?);
@@ -223,10 +237,59 @@ fn transfers(
     Ok(measured)
 }
 
-/// fio on the files, which keep their sizes and places.
-fn fio_turn(files: &[PathBuf], write: bool) -> Result<Turn, String> {
+/// Reads or writes of 4 KiB past the page cache, several at a time, by io_uring.
+fn at_depth(place: &str, dir: &Path, write: bool, rounds: u32) -> Result<Comparison, String> {
+    let (op, name) = match write {
+        true => (Op::WriteRandom, "write_random"),
+        false => (Op::ReadRandom, "read_random"),
+    };
+    let of = format!("{place}: {name} 4 KiB, O_DIRECT, depth {DEPTH}");
+    let mix = Mix::new([(op, 100.0)]).map_err(|e| e.to_string())?;
+    let mut bench = filled(mounted_plan(dir, |component| {
+        component.workload.mix = mix.clone();
+        component.workload.read_transfers = TransferTable::fixed(4096);
+        component.workload.write_transfers = TransferTable::fixed(4096);
+        component.workload.attributes = Attributes {
+            uniform_size_dist: true,
+            direct_pcnt: 100.0,
+            depth: DEPTH,
+            ..Attributes::default()
+        };
+        (component.dir_count, component.files_per_dir) = (1, 1);
+        component.file_bytes = FILE_BYTES;
+    })?)?;
+    let files = bare::data_files(dir)?;
+    let depth = format!("--iodepth={DEPTH}");
+    let options = [
+        "--ioengine=io_uring",
+        &depth,
+        "--direct=1",
+        "--registerfiles=1",
+        "--fixedbufs=1",
+    ];
+    let contenders = vec![
+        Contender::filermark(|| {
+            write_back(dir)?;
+            Ok(turn(&run(&mut bench)?))
+        }),
+        Contender::other("fio io_uring", OF_FIO_AT_DEPTH, || {
+            write_back(dir)?;
+            fio_turn(&files, write, &options)
+        }),
+    ];
+    let compared = compare(&of, "op/s", rounds, contenders);
+    bench.cleanup()?;
+    compared
+}
+
+/// fio on the files, which keep their sizes and places; with its engine psync, or as `options`
+/// have it.
+fn fio_turn(files: &[PathBuf], write: bool, options: &[&str]) -> Result<Turn, String> {
     let names: Vec<_> = files.iter().map(|f| f.display().to_string()).collect();
     let mut fio = Fio::new("psync", write, 4096, WINDOW);
+    for option in options {
+        fio.arg(option);
+    }
     fio.arg(format!("--filesize={FILE_BYTES}"));
     fio.arg(format!("--size={}", FILE_BYTES * files.len() as u64));
     fio.arg(format!("--filename={}", names.join(":")));

@@ -268,6 +268,14 @@ fn security(
         }
         name
     });
+    if username.is_empty() && !realm.is_empty() {
+        r.refuse(
+            &params::DOMAIN,
+            format!("DOMAIN={realm} has no effect without USERNAME"),
+            "set USERNAME to the user of that realm, or leave DOMAIN out: then the tickets are those of the \
+             owner of the cache",
+        );
+    }
     (security, username, realm)
 }
 

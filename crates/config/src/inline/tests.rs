@@ -11,7 +11,7 @@ fn faults(text: &str) -> Vec<(usize, String)> {
 #[test]
 fn a_line_is_a_definition() {
     let line = "read_random=70, write_random=30%,size=4k,write_size=8k-64k,direct,fsync=5,\
-                files=2,dirs=3,file_size=32m,procs=4,rate=250";
+                files=2,dirs=3,file_size=32m,procs=4,depth=16,rate=250";
     let toml = InlineWorkload::parse(line).expect("a workload").to_toml();
     let mut registry = shipped_registry();
     take_definitions(&mut registry, "inline", &toml).expect("a definition file");
@@ -25,6 +25,7 @@ fn a_line_is_a_definition() {
     assert_eq!(workload.attributes.direct_pcnt, 100.0);
     assert_eq!(workload.attributes.write_commit_pcnt, 5.0);
     assert_eq!(workload.attributes.osync_pcnt, 0.0);
+    assert_eq!(workload.attributes.depth, 16);
     let slot = workload.write_transfers.slots()[0];
     assert_eq!((slot.min_bytes, slot.max_bytes), (8 << 10, 64 << 10));
     assert_eq!(workload.read_transfers.max_bytes(), 4096);
@@ -45,7 +46,7 @@ fn faults_have_their_column_and_a_hint() {
         ("read=50, raed_random=50", 10, "did you mean read_random?"),
         ("randread=100", 1, "write read_random=PERCENT"),
         ("read,bs=4k", 6, "write size=4k"),
-        ("read,iodepth=16", 6, "write procs=N for N at a time"),
+        ("read,iodepth=16", 6, "write depth=N"),
         ("read,size=4x", 6, "'4x' is no amount of data for size"),
         ("read,size", 6, "'' is no amount of data"),
         ("read,size=64k-4k", 6, "the first size is the larger one"),
@@ -54,6 +55,8 @@ fn faults_have_their_column_and_a_hint() {
         ("read,procs=0", 6, "from 1 to 10000"),
         ("read,procs=1.5", 6, "procs is not a whole number"),
         ("read,procs", 6, "procs has no value"),
+        ("read,depth=0", 6, "from 1 to 1024"),
+        ("read,depth=1025", 6, "from 1 to 1024"),
         ("read,rate=nan", 6, "'nan' is no number for rate"),
         ("read,rate=inf", 6, "is no number"),
         ("read,direct=101", 6, "from 0 to 100"),

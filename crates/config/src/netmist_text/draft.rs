@@ -144,6 +144,7 @@ impl DefinitionBuilder {
                 let limit = number(value).ok_or_else(|| expected(value, "milliseconds"))?;
                 a.random_read_limit_ms = Some(limit);
             }
+            Key::Depth => a.depth = parse_integer(value, 1, Attributes::DEPTH_MAX)?,
             Key::RandomAlign => a.random_align_bytes = parse_integer(value, 1, 1 << 20)?,
             Key::Spot(HotSpotField::Access) => self.spot.access_pcnt = percent(value)?,
             Key::Spot(HotSpotField::Area) => self.spot.area_pcnt = percent(value)?,

@@ -99,6 +99,9 @@ fn attributes(out: &mut String, a: &Attributes) {
     if a.random_align_bytes != Attributes::RANDOM_ALIGN_BYTES {
         line(out, Key::RandomAlign, a.random_align_bytes);
     }
+    if a.depth != 1 {
+        line(out, Key::Depth, a.depth);
+    }
     if let Some(bytes) = a.sequential_read_bytes {
         line(out, Key::SequentialRead, bytes);
     }

@@ -18,6 +18,8 @@ pub(super) enum Key {
     RandDist,
     /// `FS Type`.
     FsType,
+    /// `Depth`.
+    Depth,
     /// `Random align`.
     RandomAlign,
     /// `Sequential read size`.
@@ -123,6 +125,7 @@ const OTHERS: &[(Key, &str)] = &[
     (Key::Flag(BoolAttribute::UniformSize), "Uniform size dist"),
     (Key::RandDist, "Rand dist behavior"),
     (Key::FsType, "FS Type"),
+    (Key::Depth, "Depth"),
     (Key::RandomAlign, "Random align"),
     (Key::SequentialRead, "Sequential read size"),
     (Key::RandomReadLimit, "Random read limit"),

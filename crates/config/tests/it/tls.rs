@@ -69,6 +69,17 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
+fn a_realm_needs_the_user_of_it() {
+    let text = errors("SECURITY=krb5p\nDOMAIN=LAB.EXAMPLE\n");
+    let part = "DOMAIN=LAB.EXAMPLE has no effect without USERNAME; set USERNAME";
+    assert!(text.contains(part), "{text}");
+    good(
+        &format!("{LEAST}SECURITY=krb5p\nUSERNAME=bench\nDOMAIN=LAB.EXAMPLE\n"),
+        &[],
+    );
+}
+
+#[test]
 fn other_protocols_refuse_it() {
     let smb = "FS_PROTOCOL=smb\nLOAD=80\nNUM_RUNS=10\nPROCS=8\nMNT_POINTS=\"\\\\srv\\share\"\n\
                USERNAME=me\nPASSWORD=x\nTLS=on\n";

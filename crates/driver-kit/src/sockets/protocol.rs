@@ -118,8 +118,8 @@ pub trait WireProtocol: Debug + Sized + 'static {
         None
     }
 
-    /// For how long the server of this connection may be out of reach before its calls end;
-    /// `usual`: by the settings.
+    /// For how long the server of this connection may be out of reach before its calls end, and how long a set-up
+    /// of it may last; `usual`: by the settings.
     fn gone_after(&self, _state: &Self::Conn, usual: Nanos) -> Nanos {
         usual
     }

@@ -102,6 +102,15 @@ impl<P: WireProtocol> Conn<P> {
         either!(&self.0, conn => conn.is_up())
     }
 
+    /// Whether its transport is connected, set up or not.
+    #[cfg(test)]
+    pub(super) fn is_made(&self) -> bool {
+        match &self.0 {
+            Transported::Stream(stream) => stream.is_made(),
+            Transported::Datagram(datagram) => datagram.socket().is_some(),
+        }
+    }
+
     /// Why the last attempt to connect failed, if it did.
     fn failure(&self) -> Option<&str> {
         either!(&self.0, conn => conn.failure())

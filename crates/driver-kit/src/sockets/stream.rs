@@ -50,6 +50,8 @@ pub(super) struct Stream<P: WireProtocol> {
     state: State,
     /// Counts limits of the set-up, so that the timeout of an earlier one is recognized.
     setup: u32,
+    /// When the set-up has begun.
+    setup_began: Nanos,
     /// When the connection has to be set up, by one attempt or several.
     setup_until: Nanos,
     /// When its present step has to be done.
@@ -84,6 +86,7 @@ impl<P: WireProtocol> Stream<P> {
             link: None,
             state: State::Closed,
             setup: 0,
+            setup_began: Nanos::ZERO,
             setup_until: Nanos::ZERO,
             setup_limit: Nanos::MAX,
             is_set_up_again: false,
@@ -152,8 +155,15 @@ impl<P: WireProtocol> Stream<P> {
 
     /// Begins to connect.
     pub(super) fn connect(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
-        self.setup_until = core.state().now + io.settings.connect_timeout;
+        self.begin_setup_time(core, io);
         self.attempt(core, io)
+    }
+
+    /// The time for a set-up begins: not longer than the server may be out of reach.
+    fn begin_setup_time(&mut self, core: &P, io: &Io) {
+        let limit = core.gone_after(&self.protocol, io.settings.connect_timeout);
+        self.setup_began = core.state().now;
+        self.setup_until = self.setup_began + limit;
     }
 
     /// One attempt to connect within the time for the whole set-up.
@@ -328,6 +338,11 @@ impl<P: WireProtocol> Stream<P> {
         }
     }
 
+    /// Whether the connection is there, although its event may not have been seen.
+    pub(super) fn is_made(&self) -> bool {
+        matches!(self.link.as_ref().map(Link::connected), Some(Ok(true)))
+    }
+
     /// The connection is made: TLS begins, or the set-up of the protocol.
     fn begin_setup(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
         if let (Some(tls), Some(link)) = (&self.peer.tls, &mut self.link) {
@@ -426,7 +441,7 @@ impl<P: WireProtocol> Stream<P> {
             Event::Send => core.calls_mut().mark_dirty(self.number),
             Event::SetupAgain => {
                 self.state = State::Setup;
-                self.setup_until = core.state().now + io.settings.connect_timeout;
+                self.begin_setup_time(core, io);
                 self.limit_setup(self.setup_until, core);
                 core.calls_mut().mark_dirty(self.number);
             }
@@ -465,8 +480,10 @@ impl<P: WireProtocol> Stream<P> {
                 return self.refused(core, io, error.to_string());
             }
         }
+        let mut since = core.state().now;
         if self.state != State::Up {
             core.count(Incident::ConnectFailure, 1);
+            since = self.setup_began;
         }
         let is_cut = self.state == State::Securing && error.kind() == io::ErrorKind::UnexpectedEof;
         if is_cut && self.secure_later(core, io) {
@@ -482,7 +499,7 @@ impl<P: WireProtocol> Stream<P> {
         }
         // A server that cannot be reached for so long is given up.
         let now = core.state().now;
-        let down_since = *self.down_since.get_or_insert(now);
+        let down_since = *self.down_since.get_or_insert(since);
         let gone_after = core.gone_after(&self.protocol, io.settings.gone_after);
         let is_gone = now.since(down_since) >= gone_after;
         if is_gone || core.state().stop.is_raised() {
@@ -556,6 +573,11 @@ impl<P: WireProtocol> Stream<P> {
         );
         if !is_being_made || setup != self.setup {
             return;
+        }
+        if self.state == State::Connecting && self.is_made() {
+            // It is this thread that was late: the event comes with the next turn.
+            self.begin_setup_time(core, io);
+            return self.limit_setup(self.setup_until, core);
         }
         if self.state != State::Setup || core.state().now >= self.setup_until {
             return self.lost(core, io, &io::ErrorKind::TimedOut.into());

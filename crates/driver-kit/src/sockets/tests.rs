@@ -134,9 +134,89 @@ fn calls_of_a_connection_that_cannot_be_made_go_on_with_another_one() {
     let held = TcpStream::connect(listener.local_addr().expect("bound")).expect("a connection");
     shard.core.aside = held.local_addr().ok();
     submit(&mut shard, 0..3);
+    while !shard.core.incidents.contains_key("ConnectFailure") {
+        run(&mut shard, once());
+    }
+    shard.core.state.clock.sleep_until(Nanos::from_secs(2));
     assert!(all_ok(&wait(&mut shard, 3)));
     assert_eq!(peer.end().executed.len(), 3);
     assert!(shard.core.incidents["ConnectFailure"] > 0);
+}
+
+/// A port that answers no connection: the queue of its listener is full. Both are to be kept.
+#[cfg(target_os = "linux")]
+fn silent_port() -> (std::net::SocketAddr, socket2::Socket, TcpStream) {
+    use socket2::{Domain, Socket, Type};
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let any: std::net::SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    socket.bind(&any.into()).expect("a port");
+    socket.listen(0).expect("listens");
+    let address = socket.local_addr().expect("bound");
+    let address = address.as_socket().expect("an address");
+    let first = TcpStream::connect(address).expect("the queue has one place");
+    (address, socket, first)
+}
+
+/// A server that drops the packets of a connection that is to be made: its calls end after the time for that
+/// server, not after that to connect, and those of other connections go on meanwhile.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_does_not_answer_a_connection_holds_nothing_up() {
+    let peer = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let (silent, _listener, _first) = silent_port();
+    let mut shard = open::<true>(&peer, 4).expect("it is accepted");
+    submit(&mut shard, 0..1);
+    assert!(all_ok(&wait(&mut shard, 1)));
+    shard.core.aside = Some(silent);
+    submit(&mut shard, 1..3);
+    shard.core.aside = None;
+    submit(&mut shard, 3..4);
+    assert!(wait(&mut shard, 1).contains_key(&3), "the others go on");
+    let clock = shard.core.state.clock.clone();
+    clock.sleep_until(Nanos::from_secs(2));
+    // They go on with the first connection.
+    assert!(all_ok(&wait(&mut shard, 2)));
+    assert_eq!(shard.core.incidents["ConnectFailure"], 1);
+    assert_eq!(peer.end().executed.len(), 4);
+}
+
+/// The usual server is given up after the first set-up that has taken so long without an answer.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_set_up_without_an_answer_counts_as_time_out_of_reach() {
+    let peer = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let (silent, _listener, _first) = silent_port();
+    let mut shard = open::<true>(&peer, 1).expect("it is accepted");
+    shard.core.aside_gone_after = Nanos::MAX;
+    shard.io.settings.gone_after = Nanos::from_secs(10);
+    shard.core.aside = Some(silent);
+    shard.io.settings.retries = u16::MAX;
+    submit(&mut shard, 0..1);
+    let clock = shard.core.state.clock.clone();
+    run(&mut shard, once());
+    clock.sleep_until(Nanos::from_secs(10));
+    assert!(all_ok(&wait(&mut shard, 1)));
+    assert_eq!(shard.core.incidents["ConnectFailure"], 1);
+}
+
+/// The connection is there, but this thread comes to see it when the time is over.
+#[test]
+fn a_connection_that_is_seen_late_is_used() {
+    let first = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let aside = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let mut shard = open::<true>(&first, 1).expect("it is accepted");
+    shard.core.aside = Some(aside.address);
+    submit(&mut shard, 0..1);
+    shard.flush();
+    let began = Instant::now();
+    while !shard.conns[1].is_made() {
+        assert!(began.elapsed() < LONG, "not connected");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    shard.core.state.clock.sleep_until(Nanos::from_secs(3));
+    assert!(all_ok(&wait(&mut shard, 1)));
+    assert_eq!(aside.end().executed.len(), 1);
+    assert!(shard.core.incidents.is_empty());
 }
 
 #[test]

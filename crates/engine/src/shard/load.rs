@@ -26,6 +26,9 @@ pub const SILENCE_MAX: Nanos = Nanos::from_secs(120);
 const STOP_CHECK_INTERVAL_BLOCKING: Nanos = Nanos::from_secs(1);
 /// This many fatal failures in a row (the disk is full, the mount is gone) end RUN.
 const FATAL_FAILURES_MAX: u32 = 1_000;
+/// How often a shard with a depth publishes what it has under way: often enough for figures of
+/// each second, rarely enough to cost nothing.
+const PUBLISH_INTERVAL: Nanos = Nanos::from_millis(100);
 /// Starts per proc before the others have their turn.
 const BURST: u32 = 64;
 /// Starts between two readings of the clock.
@@ -56,6 +59,8 @@ pub(super) struct LoadState {
     pub(super) catch_up_end: Option<Nanos>,
     next_roll: Nanos,
     next_check: Nanos,
+    /// When what is under way is published next, by a shard with a depth.
+    next_publish: Nanos,
     /// When the progress of the watched proc was last reported, and how many operations it had ended.
     reported: (Nanos, u64),
     /// Fatal failures in a row, and the last of them.
@@ -156,6 +161,11 @@ impl Shard {
         load.tally.begin(self.clock.now(), times.run_start);
         load.next_roll = load.tally.roll(self.clock.now());
         let ended = self.run_loop(&mut load);
+        if self.depth.is_some()
+            && let Some(open) = &self.open_op
+        {
+            open.end();
+        }
         let now = self.clock.now();
         load.tally.roll(now.min(load.times.run_end));
         let close = RunClose {
@@ -243,14 +253,16 @@ impl Shard {
             },
             pace: PaceCounts::default(),
             due,
-            cap: match self.pacing.mode {
-                PacingMode::Closed => 1,
-                PacingMode::Open => self.pacing.backlog_max_per_proc.max(1),
+            cap: match (self.depth, self.pacing.mode) {
+                (Some(depth), _) => depth.max(1),
+                (None, PacingMode::Closed) => 1,
+                (None, PacingMode::Open) => self.pacing.backlog_max_per_proc.max(1),
             },
             measuring: false,
             catch_up_end: None,
             next_roll: Nanos::ZERO,
             next_check: times.warmup_start + CHECKPOINT,
+            next_publish: Nanos::ZERO,
             reported: (
                 times.warmup_start,
                 self.watched().map_or(0, |p| p.ended_count),
@@ -287,6 +299,10 @@ impl Shard {
                 load.next_roll = load.tally.roll(now);
                 let backlog = self.backlog(now);
                 load.pace.backlog_max = load.pace.backlog_max.max(backlog);
+            }
+            if self.depth.is_some() && now >= load.next_publish {
+                load.next_publish = now + PUBLISH_INTERVAL;
+                self.publish_under_way(now);
             }
             if now >= load.next_check {
                 load.next_check = now + CHECKPOINT;
@@ -386,7 +402,8 @@ impl Shard {
                 }
                 PacingMode::Open => {
                     let waiting = proc.schedule.waiting_at(now);
-                    let count = waiting.saturating_sub(u64::from(load.cap));
+                    let most = self.pacing.backlog_max_per_proc.max(1);
+                    let count = waiting.saturating_sub(u64::from(most));
                     if count > 0 {
                         load.pace.dropped_count += self.give_up_due(load, at, now, now, count);
                     }
@@ -435,6 +452,14 @@ impl Shard {
         ages.fold((0, Nanos::ZERO), |(count, oldest), age| {
             (count + 1, oldest.max(age))
         })
+    }
+
+    /// Publishes what is under way for the thread that counts it at the end of each second.
+    fn publish_under_way(&self, now: Nanos) {
+        if let Some(open) = &self.open_op {
+            let (count, oldest) = self.under_way(now);
+            open.publish(count, now.since(oldest));
+        }
     }
 
     /// Open pacing: operations that should have started by now and are not done.
@@ -549,11 +574,13 @@ impl Shard {
                 proc: at,
                 action,
             };
-            if let Some(open) = &self.open_op {
+            let blocking = self.open_op.as_ref().filter(|_| self.depth.is_none());
+            if let Some(open) = blocking {
                 open.begin(intended);
             }
             let submitted = self.submit(request);
-            if let Some(open) = &self.open_op {
+            let blocking = self.open_op.as_ref().filter(|_| self.depth.is_none());
+            if let Some(open) = blocking {
                 open.end();
             }
             let Some(outcome) = submitted else {
@@ -573,7 +600,7 @@ impl Shard {
         }
     }
 
-    /// Counts fatal failures of a blocking driver in a row.
+    /// Counts fatal failures in a row of a driver that blocks, or that does so but for a depth.
     #[inline]
     fn watch_failures(&self, load: &mut LoadState, outcome: &Outcome) {
         if outcome.status == Status::Ok {
@@ -621,6 +648,9 @@ impl Shard {
             // It may have ended in the next phase.
             if load.run_begins_by(outcome.done) {
                 self.begin_run(load, outcome.done);
+            }
+            if self.depth.is_some() {
+                self.watch_failures(load, &outcome);
             }
             if self.complete(load, &slot, &outcome)
                 && let SlotWork::Preparing {

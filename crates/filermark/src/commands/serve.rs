@@ -10,7 +10,7 @@ use filermark_server::{
     ServerStats, TlsFiles,
 };
 use serde_json::{Value, json};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -20,21 +20,9 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
     let server = Server::start(options(args)).map_err(CommandError::of)?;
     let stop = StopFlag::new();
     interrupt::on_interrupt(stop.clone(), "stopping");
-    let (tls, xprtsec) = tls_words(&args.tls);
+    let words = tls_words(&args.tls);
     for address in server.addrs() {
-        let port = address.port();
-        let host = match address.ip() {
-            ip if ip.is_unspecified() => "HOST".to_owned(),
-            IpAddr::V6(ip) => format!("[{ip}]"),
-            IpAddr::V4(ip) => ip.to_string(),
-        };
-        filermark_cli_kit::stderr_line!(
-            "serving {EXPORT} on {address}\n\
-             to measure it, in another terminal:\n  \
-               filermark quick nfs://{host}:{port}{EXPORT} -o MOUNT_PORT={port}{tls}\n\
-             to mount it on Linux:\n  \
-               mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock{xprtsec} {host}:{EXPORT} /mnt"
-        );
+        filermark_cli_kit::stderr_line!("{}", how_to_use(*address, &words, !args.null));
     }
     // Datagrams have no TLS.
     let udp = !args.no_udp && !args.tls.tls_only;
@@ -44,9 +32,9 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
             true => "NFS is refused without TLS",
             false => "TLS is offered to clients that ask for it",
         };
+        let TlsWords { files, xprtsec, .. } = words;
         filermark_cli_kit::stderr_line!(
-            "{offered} (CA.pem: the absolute path of the certificate of the authority that signed the \
-             server's; mount on Linux: xprtsec=tls or mtls)"
+            "{offered} ({files}; absolute paths; mount on Linux: xprtsec={xprtsec})"
         );
     }
     while !stop.is_raised() {
@@ -57,27 +45,76 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The options of a run with TLS, and those of a mount where nothing else is served.
-fn tls_words(args: &ServeTlsArgs) -> (&'static str, &'static str) {
+/// How an address is measured and mounted, a line each.
+fn how_to_use(address: SocketAddr, tls: &TlsWords, version4: bool) -> String {
+    let port = address.port();
+    let host = match address.ip() {
+        ip if ip.is_unspecified() => "HOST".to_owned(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+        IpAddr::V4(ip) => ip.to_string(),
+    };
+    let TlsWords { run, mount, .. } = tls;
+    let quick = format!("  filermark quick nfs://{host}:{port}{EXPORT}");
+    let place = format!("{mount} {host}:{EXPORT} /mnt");
+    let measure4 = format!("\n{quick} -o NFS_VERSION=4.1{run}");
+    let mount4 = format!("\n  mount -t nfs -o vers=4.2,port={port}{place}");
+    let [measure4, mount4] = match version4 {
+        true => [measure4, mount4],
+        false => [String::new(), String::new()],
+    };
+    format!(
+        "serving {EXPORT} on {address}\n\
+         to measure it, in another terminal:\n\
+         {quick} -o MOUNT_PORT={port}{run}{measure4}\n\
+         to mount it on Linux:\n  \
+           mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock{place}{mount4}"
+    )
+}
+
+/// What TLS adds to the commands that are printed.
+struct TlsWords {
+    /// The parameters of a run.
+    run: &'static str,
+    /// The option of a mount, where nothing else is served.
+    mount: String,
+    /// Its value.
+    xprtsec: &'static str,
+    /// The files that the parameters name.
+    files: &'static str,
+}
+
+fn tls_words(args: &ServeTlsArgs) -> TlsWords {
     let is_mutual = args.tls_client_ca.is_some() && !args.tls_client_optional;
-    match (&args.tls_cert, is_mutual) {
-        (None, _) => ("", ""),
-        (Some(_), true) if args.tls_only => (MUTUAL, ",xprtsec=mtls"),
-        (Some(_), false) if args.tls_only => (ONE_SIDED, ",xprtsec=tls"),
-        (Some(_), true) => (MUTUAL, ""),
-        (Some(_), false) => (ONE_SIDED, ""),
+    let (run, xprtsec, files) = match (&args.tls_cert, is_mutual) {
+        (None, _) => ("", "", ""),
+        (Some(_), true) => (
+            " -o TLS=mtls -o TLS_CA=CA.pem -o TLS_CERT=CERT.pem -o TLS_KEY=KEY.pem",
+            "mtls",
+            "CA.pem: the authority that signed the server's certificate; CERT.pem and KEY.pem: a certificate \
+             of the client and its key, signed by an authority of --tls-client-ca",
+        ),
+        (Some(_), false) => (
+            " -o TLS=on -o TLS_CA=CA.pem",
+            "tls",
+            "CA.pem: the authority that signed the server's certificate",
+        ),
+    };
+    let mount = match args.tls_only {
+        true => format!(",xprtsec={xprtsec}"),
+        false => String::new(),
+    };
+    TlsWords {
+        run,
+        mount,
+        xprtsec,
+        files,
     }
 }
 
-const ONE_SIDED: &str = " -o TLS=on -o TLS_CA=CA.pem";
-const MUTUAL: &str = " -o TLS=mtls -o TLS_CA=CA.pem -o TLS_CERT=CERT.pem -o TLS_KEY=KEY.pem";
-
-/// What is served in addition to NFSv3 over TCP.
+/// The versions and transports that are served.
 fn also(udp: bool, version4: bool) -> String {
     let version4 = match version4 {
-        true => {
-            "NFSv4.0, NFSv4.1 and NFSv4.2 are served too (run: NFS_VERSION=4.1; mount: vers=4.2,port=PORT)"
-        }
+        true => "NFS_VERSION=3 (also without it), 4.0, 4.1 and 4.2 are served",
         false => "no NFSv4, by --null",
     };
     let udp = match udp {

@@ -40,7 +40,7 @@ pub fn validate(args: &ValidateArgs) -> CommandResult {
         return Err(CommandError::Usage(vec![match driver.name() {
             "null" => "validate: DRIVER=null has no protocol to validate".into(),
             _ => format!(
-                "validate has no checks of {}; NFS_VERSION=4.2, 4.1, 3 or 2 checks that version of the server",
+                "validate has no checks of {}; NFS_VERSION=4.2, 4.1, 4.0, 3 or 2 checks that version of the server",
                 driver.describe().protocol
             ),
         }]));
@@ -56,10 +56,21 @@ pub fn validate(args: &ValidateArgs) -> CommandResult {
     };
     let failure = (!outcome.errors.is_empty()).then(|| outcome.errors.join("; "));
     let path = resolved.work_dir.join(SFSVAL.name(&resolved.suffix));
-    std::fs::create_dir_all(&resolved.work_dir)
-        .and_then(|()| std::fs::write(&path, text(&outcome)))
-        .map_err(|e| CommandError::of(format!("{}: cannot write: {e}", path.display())))?;
+    // Before the file, so that the results are seen where it cannot be written.
     print(&outcome, failure.as_deref(), &resolved.plan, &args.output);
+    let written = std::fs::create_dir_all(&resolved.work_dir)
+        .and_then(|()| std::fs::write(&path, text(&outcome)));
+    if let Err(error) = written {
+        let unwritten = format!(
+            "{}: cannot write: {error}; {}",
+            path.display(),
+            filermark_results::OTHER_DIRECTORY
+        );
+        let messages = failure.into_iter().chain([unwritten]);
+        return Err(CommandError::Failed(
+            messages.collect::<Vec<_>>().join("; "),
+        ));
+    }
     filermark_cli_kit::stderr_line!("results: {}", path.display());
     if stop.is_raised() && !outcome.done.is_empty() {
         return Ok(ExitCode::from(interrupt::code()));

@@ -74,6 +74,7 @@ mod older;
 mod older_tools;
 mod options;
 mod outputs;
+mod posix_depth;
 mod posix_faults;
 mod posix_local;
 mod posix_nfs;

@@ -56,6 +56,18 @@ fn the_embedded_server_passes_and_is_left_as_it_was() {
 }
 
 #[test]
+fn the_results_are_printed_where_their_file_cannot_be_written() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    let sweep = Sweep::on(&server).command("validate").arg("--json");
+    // A directory of the file's name.
+    std::fs::create_dir_all(sweep.result("sfsval.s")).expect("a directory");
+    let ended = sweep.fail(1);
+    assert!(with_verdict(&ended.json(), "pass").len() >= 22);
+    ended.assert_sentence(&["sfsval.s: cannot write", "choose another directory (-d"]);
+}
+
+#[test]
 fn the_first_failure_ends_level_1_and_both_have_exit_code_1() {
     let _turn = beside_others();
     let errors = "READLINK=NFS3ERR_IO,FSSTAT=NFS3ERR_IO"

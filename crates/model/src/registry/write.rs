@@ -90,6 +90,9 @@ fn attributes(out: &mut String, a: &Attributes) {
     if a.no_attribute_cache {
         line!(out, "no_attribute_cache = true");
     }
+    if a.depth != 1 {
+        line!(out, "depth = {}", a.depth);
+    }
     if let Some(spot) = a.hot_spot {
         line!(
             out,

@@ -72,6 +72,11 @@ impl Link {
         let Some(tls) = &mut self.tls else {
             return Ok(None);
         };
+        if let Some(error) = tls.channel.failure(&mut tls.out) {
+            // Only the alert could not be sent.
+            let _ = self.send_messages();
+            return Err(failed(error));
+        }
         if tls.channel.is_ended() {
             return Err(ErrorKind::UnexpectedEof.into());
         }
@@ -114,7 +119,8 @@ impl Link {
             .channel
             .receive(scratch, end, Some(&mut begun), &mut tls.out);
         self.wanted = begun.missing;
-        read.more |= tls.channel.is_ended();
+        // Behind the plaintext: the next read has the end, or the error.
+        read.more |= tls.channel.is_ended() || tls.channel.has_failure();
         if !tls.out.is_empty() {
             let sent = self.send_messages();
             // After an error only the alert could not be sent.

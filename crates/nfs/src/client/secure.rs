@@ -92,6 +92,11 @@ impl SecureStream {
     /// One read; its plaintext is appended to `into`. Returns how many bytes came, of whatever
     /// kind; 0: the end.
     pub(super) fn read(&mut self, stream: &mut TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
+        if let Some(error) = self.channel.failure(&mut self.out) {
+            // Only the alert could not be sent.
+            let _ = self.flush(stream);
+            return Err(io::Error::other(error));
+        }
         if self.channel.is_ended() {
             return Ok(0);
         }
@@ -131,3 +136,6 @@ pub(super) fn is_nothing(error: &io::Error) -> bool {
         io::ErrorKind::Interrupted | io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -416,21 +416,29 @@ impl<V: Variant> Core<V> {
             let Some(object) = self.uncommitted.idle(proc).filter(|_| is_free) else {
                 continue;
             };
-            if self.calls.free_slots() == 0 || !self.ops.has_free_slot() {
+            if !self.settle_file(proc, object) {
                 break;
-            }
-            self.procs[proc as usize].settling = true;
-            let op = self.ops.begin(&Request {
-                token: SETTLING,
-                proc,
-                action: Action::Commit { object },
-            });
-            self.commit_file(op, object);
-            if self.ops.get(op).outstanding == 0 {
-                self.complete(op, self.state.now);
             }
         }
         !self.uncommitted.is_empty()
+    }
+
+    /// Commits a held file, unless an operation commits it already; `false`: there is no capacity for that.
+    pub(super) fn settle_file(&mut self, proc: u32, object: ObjectId) -> bool {
+        if self.calls.free_slots() == 0 || !self.ops.has_free_slot() {
+            return false;
+        }
+        self.procs[proc as usize].settling = true;
+        let op = self.ops.begin(&Request {
+            token: SETTLING,
+            proc,
+            action: Action::Commit { object },
+        });
+        self.commit_file(op, object);
+        if self.ops.get(op).outstanding == 0 {
+            self.complete(op, self.state.now);
+        }
+        true
     }
 
     /// Gives up the COMMIT of an operation: it ends with its calls, without success if the file

@@ -202,6 +202,12 @@ impl Ops {
         }
     }
 
+    /// Whether this is so of an operation with calls under way; it gets their numbers, too.
+    pub(crate) fn any_under_way(&mut self, mut is_so: impl FnMut(u32, &LogicalOp) -> bool) -> bool {
+        let mut all = (0..).zip(self.base.iter_mut());
+        all.any(|(number, op)| op.outstanding > 0 && is_so(number, op))
+    }
+
     /// The handle of the file that this operation fills.
     pub(crate) fn handle(&self, op: u32) -> Option<FileHandle4<'_>> {
         self.handles[op as usize].as_ref().map(Fh4::handle)

@@ -234,7 +234,7 @@ impl<V: Variant> Core<V> {
     /// Counts a COMMIT that is sent, unless it is one of the mix.
     fn count_commit(&mut self, op: u32) {
         let logical = self.ops.get(op);
-        let is_at_end = logical.token == SETTLING;
+        let is_at_end = logical.token == SETTLING && self.counted_in_run.is_some();
         let tally = match logical.action {
             Action::Read { .. } => Tally::ReadCommits,
             _ if logical.is_upkeep(Procedure::Commit) => Tally::WriteCommits,

@@ -19,6 +19,7 @@
 //! | `delegations` | delegations: granted, used, recalled, returned, revoked |
 //! | `layouts`, `devices` | layouts of pNFS: which files have them, what is used of them |
 //! | `layout_calls`, `layout_returns` | layouts: asked for; recalled and returned |
+//! | `layout_commits` | layouts: what was written with them, and is to be committed |
 //! | `data_servers`, `transfers` | data servers, and the transfers with them |
 //! | `callbacks` | answers to calls of the server |
 //! | `version40` | what only version 4.0 has: numbered owners of opens and locks (`owners`, `turns`), names (`names`) |
@@ -40,6 +41,7 @@ mod devices;
 mod encode;
 mod ending;
 mod layout_calls;
+mod layout_commits;
 mod layout_returns;
 mod layouts;
 mod names;
@@ -273,6 +275,7 @@ impl Variant for Sessions {
     }
 
     fn finish(core: &mut Core<Self>, op: u32) {
+        core.wake_after(op);
         core.close_filled(op);
         core.continue_work(op);
     }

@@ -42,14 +42,14 @@ impl GssContext {
         }
     }
 
-    /// One that was not established, with the next sequence number. `None`: there is no library.
+    /// One that was not established, with the next sequence number.
     #[cfg(test)]
-    pub(crate) fn for_tests(next: u32) -> Option<Self> {
-        let library = filermark_gss::Library::open().ok()?;
+    pub(crate) fn for_tests(next: u32) -> Result<Self, filermark_gss::NoLibrary> {
+        let library = filermark_gss::Library::open()?;
         let context = library.context(filermark_gss::ContextUse::Rpc);
         let mut new = Self::new(context, Vec::new(), GssService::None, 8);
         new.window.begin_at(next);
-        Some(new)
+        Ok(new)
     }
 
     /// Protects the call that is a record of one fragment from `start` to the end of `out`, whatever

@@ -1,7 +1,7 @@
 //! What can go wrong with Kerberos, a sentence each, and what to do.
 
 use filermark_gss::{Cause, Failure, NoLibrary, TicketError};
-use filermark_onc::rpc::{GSS_VERSION, RpcRefusal};
+use filermark_onc::rpc::{GSS_VERSION, RejectStat, RpcRefusal};
 use filermark_onc::xdr::DecodeError;
 use std::net::IpAddr;
 
@@ -40,8 +40,11 @@ pub enum SecurityError {
         minor: u32,
     },
     /// The server has no RPCSEC_GSS, or not for this user.
-    #[error("the server refuses RPCSEC_GSS, version {GSS_VERSION}: {0}")]
+    #[error("the server refuses RPCSEC_GSS, version {GSS_VERSION}: {text}", text = refusal(.0))]
     NotOffered(RpcRefusal),
+    /// The server answers the first call as a NULL call.
+    #[error("the server has no RPCSEC_GSS: it answers the first call of a context without results")]
+    Ignored,
     /// The exchange of tokens does not end.
     #[error("the exchange of tokens with the server does not come to an end")]
     Endless,
@@ -54,6 +57,14 @@ pub enum SecurityError {
     /// The library cannot protect a call.
     #[error("Kerberos: a call cannot be signed or encrypted: {0}")]
     Library(Failure),
+}
+
+/// Why a call was not executed. The advice of an AUTH_ERROR is about AUTH_SYS and is left out.
+fn refusal(why: &RpcRefusal) -> String {
+    match why {
+        RpcRefusal::Denied(RejectStat::AuthError(stat)) => format!("AUTH_ERROR {stat}"),
+        _ => why.to_string(),
+    }
 }
 
 impl From<TicketError> for SecurityError {
@@ -83,7 +94,7 @@ impl SecurityError {
                 "see the server's log; check that its key table has the present key of this principal, and \
                  that the clocks of client, server and KDC agree"
             }
-            Self::NotOffered(_) => {
+            Self::NotOffered(_) | Self::Ignored => {
                 "enable Kerberos on the server (sec=krb5, krb5i or krb5p on the export, and a key table), or \
                  set SECURITY=sys"
             }
@@ -139,6 +150,7 @@ fn advice_for_server(server: &str, cause: Cause) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filermark_onc::rpc::AuthStat;
 
     #[test]
     fn an_address_has_its_own_advice() {
@@ -150,6 +162,17 @@ mod tests {
         assert_eq!(address.to_string(), "Kerberos: nfs/192.0.2.1: not found");
         assert!(address.advice().contains("tickets are issued for names"));
         assert!(!of("server").advice().contains("tickets are issued"));
+    }
+
+    #[test]
+    fn a_refused_flavor_has_no_advice_for_auth_sys() {
+        let why = RpcRefusal::Denied(RejectStat::AuthError(AuthStat::BadCred));
+        let error = SecurityError::NotOffered(why);
+        assert_eq!(
+            error.to_string(),
+            "the server refuses RPCSEC_GSS, version 1: AUTH_ERROR AUTH_BADCRED"
+        );
+        assert!(error.advice().contains("enable Kerberos"));
     }
 
     #[test]

@@ -105,10 +105,7 @@ impl Handshake {
     /// There will be no context.
     pub(crate) fn reply(mut self, record: &[u8]) -> Result<HandshakeStep, SecurityError> {
         self.exchanges += 1;
-        let mut d = Decoder::new(record);
-        let header = ReplyHeader::decode(&mut d).map_err(SecurityError::Malformed)?;
-        header.check().map_err(SecurityError::NotOffered)?;
-        let results: GssInitRes<'_> = xdr::finish(&mut d).map_err(SecurityError::Malformed)?;
+        let (header, results) = first_results(record)?;
         if !matches!(results.gss_major, GSS_S_COMPLETE | GSS_S_CONTINUE_NEEDED) {
             return Err(SecurityError::NotAccepted {
                 server: self.options.server,
@@ -149,5 +146,35 @@ impl Handshake {
         let service = self.options.service;
         let context = GssContext::new(self.context, self.handle, service, window);
         Ok(HandshakeStep::Established(Box::new(context)))
+    }
+}
+
+/// The results of a call that establishes a context. Servers without RPCSEC_GSS may answer it as the NULL
+/// call that it also is: with success and no results.
+fn first_results(record: &[u8]) -> Result<(ReplyHeader<'_>, GssInitRes<'_>), SecurityError> {
+    let mut d = Decoder::new(record);
+    let header = ReplyHeader::decode(&mut d).map_err(SecurityError::Malformed)?;
+    header.check().map_err(SecurityError::NotOffered)?;
+    if d.end().is_ok() {
+        return Err(SecurityError::Ignored);
+    }
+    let results = xdr::finish(&mut d).map_err(SecurityError::Malformed)?;
+    Ok((header, results))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_onc::rpc::AcceptStat;
+
+    #[test]
+    fn a_reply_without_results_is_that_of_a_server_without_kerberos() {
+        let reply = ReplyHeader::accepted(7, AcceptStat::Success);
+        let mut record = Vec::new();
+        xdr::append(&mut record, &reply);
+        assert_eq!(first_results(&record).unwrap_err(), SecurityError::Ignored);
+        record.extend([0; 4]);
+        let error = first_results(&record).unwrap_err();
+        assert!(matches!(error, SecurityError::Malformed(_)), "{error}");
     }
 }

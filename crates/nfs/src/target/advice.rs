@@ -222,12 +222,12 @@ fn nfs4_advice(status: Nfsstat4) -> Option<&'static str> {
 pub(super) fn security_advice(plan: &NfsPlan) -> String {
     let word = plan.security.name();
     let tls = match plan.tls {
-        None => "set TLS=on or mtls if the export requires TLS (xprtsec); otherwise ",
+        None => "; set TLS=on or mtls if the export requires TLS (xprtsec)",
         Some(_) => "",
     };
     format!(
-        "{tls}export the path with sec={word}, or set SECURITY to what the export requires (SECURITY={word} is \
-         used: sys, krb5, krb5i, krb5p)"
+        "export the path with sec={word}, or set SECURITY to what the export requires (SECURITY={word} is \
+         used: sys, krb5, krb5i, krb5p){tls}"
     )
 }
 

@@ -309,3 +309,32 @@ proptest! {
         }
     }
 }
+
+/// The root of a server is an export like any other, however it is written.
+#[test]
+fn the_root_of_a_server_is_found_as_an_export() {
+    let server = Server::start(ServerOptions::default()).expect("a free port");
+    let port = server.addrs()[0].port();
+    for version in [NfsVersion::V40, NfsVersion::V41, NfsVersion::V42] {
+        let plan = NfsPlan {
+            version,
+            ..plan4(port)
+        };
+        let root_of = |path: &str| {
+            let mount = MountPoint {
+                path: path.to_owned(),
+                ..mount()
+            };
+            let target = Target::resolve(&mount, &plan).expect("it is there");
+            assert!(target.session.is_some(), "{path}");
+            target.root.as_bytes().to_vec()
+        };
+        let mut nfs = client_of(version.minor_version().expect("of version 4"), port);
+        let root = nfs.root().unwrap().unwrap().object;
+        let export = nfs.lookup(&root, b"export").unwrap().unwrap().object;
+        assert_eq!(root_of("/"), root.as_bytes());
+        assert_eq!(root_of("//"), root.as_bytes());
+        assert_eq!(root_of("/export/"), export.as_bytes());
+        assert_ne!(root.as_bytes(), export.as_bytes());
+    }
+}

@@ -1,16 +1,17 @@
 //! Transfers of one range, and the loops under all transfers.
 
 use super::PosixShard;
+use super::progress::{ReadProgress, WriteProgress};
 use super::work::OpTally;
-use crate::counters::Tally;
+use crate::counters::{Counters, Tally};
 use crate::sys::{Errno, OpenMode, Result};
-use filermark_engine::data::WriteMark;
+use filermark_engine::data::{History, WriteMark};
 use filermark_engine::driver::{Outcome, Status};
 use filermark_engine::file_action::{FileAction, FileRef, Io};
 use std::ops::Range;
 
 /// Where in its file a transfer is, and whose contents it has.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     pub file: FileRef,
     pub content: u64,
@@ -18,18 +19,24 @@ pub(super) struct Span {
     pub length: usize,
 }
 
-/// The larger alignment that is tried when the smaller one is refused.
-const LARGE_ALIGN: u64 = 4096;
-
-impl PosixShard {
-    /// Read, write and rmw.
-    pub(super) fn range(&mut self, proc: u32, action: &FileAction) -> Outcome {
-        let span = |file, content, offset, length: u32| Span {
+impl Span {
+    pub(super) fn of(file: FileRef, content: u64, offset: u64, length: u32) -> Self {
+        Self {
             file,
             content,
             offset,
             length: length as usize,
-        };
+        }
+    }
+}
+
+/// The larger alignment that is tried when the smaller one is refused.
+pub(super) const LARGE_ALIGN: u64 = 4096;
+
+impl PosixShard {
+    /// Read, write and rmw.
+    pub(super) fn range(&mut self, proc: u32, action: &FileAction) -> Outcome {
+        let span = Span::of;
         match *action {
             FileAction::Read {
                 file,
@@ -131,22 +138,11 @@ impl PosixShard {
     /// Compares a span that was read into this part of the buffer with what had been
     /// written there; gives what is wrong.
     pub(super) fn compare(&mut self, proc: u32, span: Span, got: Range<usize>) -> Option<Status> {
-        let is_complete = got.len() == span.length;
         let bytes = &self.buffer.get(got.end)[got];
         let history = &mut self.parts.handles.proc(proc).ok()?.history;
-        // One operation at a time: what was written is over.
+        // No call has ended since the read began: nothing that was written is over since.
         let since = history.begin_read();
-        let checked = history.check(since, span.content, span.offset, bytes);
-        self.counters.add_many(Tally::CheckedBytes, checked.bytes);
-        self.counters
-            .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
-        if !checked.good {
-            self.counters.add(Tally::VerifyErrors);
-            if history.fails_reads() {
-                return Some(Status::Corrupt);
-            }
-        }
-        (!is_complete).then_some(Status::Lost)
+        compare_bytes(history, &mut self.counters, (span, since), bytes)
     }
 
     /// Reads a span into the buffer; gives the part of the buffer that holds it,
@@ -180,36 +176,19 @@ impl PosixShard {
         align: u64,
         work: &mut OpTally,
     ) -> Result<Range<usize>> {
-        let unit = align.max(1);
-        let from = span.offset - span.offset % unit;
-        let skip = (span.offset - from) as usize;
-        let needed = skip + span.length;
-        let capacity = needed.next_multiple_of(unit as usize);
+        let mut progress = ReadProgress::new(span, align);
         let class = OpenMode::new(align > 0, false);
         let handles = &mut self.parts.handles;
         let slot = handles.file(proc, span.file, class, &mut self.counters)?;
         let file = handles.file_at(slot)?;
-        let bytes = self.buffer.get(capacity);
-        let mut got = 0;
-        while got < needed {
-            let count = file.read_at(&mut bytes[got..], from + got as u64)?;
-            work.physical += 1;
-            got += count;
-            // Past the cache only the end of the file is not a whole multiple.
-            if count == 0 || (got < needed && got % unit as usize != 0) {
+        let bytes = self.buffer.get(progress.capacity());
+        while let Some((part, offset)) = progress.next() {
+            let count = file.read_at(&mut bytes[part], offset)?;
+            if !progress.took(count, &mut self.counters, work) {
                 break;
             }
-            if got < needed {
-                self.counters.add(Tally::ShortReads);
-            }
         }
-        if got < needed {
-            work.end = true;
-            self.counters.add(Tally::EarlyEofs);
-        }
-        let got = skip.min(got)..got.min(needed);
-        work.read_bytes += got.len() as u64;
-        Ok(got)
+        Ok(progress.finish(&mut self.counters, work))
     }
 
     /// Writes a span as [`prepare`](Self::prepare) made it, and makes it stable if it
@@ -221,12 +200,9 @@ impl PosixShard {
         io: Io,
         work: &mut OpTally,
     ) -> Result<()> {
-        let fits = |align: u64| (span.offset | span.length as u64).is_multiple_of(align.max(1));
         let mut align = self.direct_align(proc, io.direct)?;
         loop {
-            if !fits(align) {
-                align = 0;
-            }
+            align = write_align(span, align);
             match self.write_aligned(proc, span, OpenMode::new(align > 0, io.sync), work) {
                 Err(Errno::INVAL) if align > 0 => align = self.refuse_align(proc, align)?,
                 Err(e) => return Err(e),
@@ -253,18 +229,10 @@ impl PosixShard {
         let slot = handles.file(proc, span.file, class, &mut self.counters)?;
         let file = handles.file_at(slot)?;
         let bytes = self.outgoing.get(span.length);
-        let mut put = 0;
-        while put < bytes.len() {
-            let count = file.write_at(&bytes[put..], span.offset + put as u64)?;
-            work.physical += 1;
-            work.written_bytes += count as u64;
-            put += count;
-            if count == 0 {
-                return Err(Errno::IO);
-            }
-            if put < bytes.len() {
-                self.counters.add(Tally::ShortWrites);
-            }
+        let mut progress = WriteProgress::new(span);
+        while let Some((part, offset)) = progress.next() {
+            let count = file.write_at(&bytes[part], offset)?;
+            progress.took(count, &mut self.counters, work)?;
         }
         Ok(())
     }
@@ -282,7 +250,7 @@ impl PosixShard {
 
     /// What a direct transfer of a proc must be aligned to; 0: it is none.
     #[inline]
-    fn direct_align(&mut self, proc: u32, direct: bool) -> Result<u64> {
+    pub(super) fn direct_align(&mut self, proc: u32, direct: bool) -> Result<u64> {
         match direct {
             true => Ok(self.parts.handles.proc(proc)?.direct_align),
             false => Ok(0),
@@ -291,7 +259,7 @@ impl PosixShard {
 
     /// Notes that an alignment was refused; gives the next one to try.
     #[cold]
-    fn refuse_align(&mut self, proc: u32, align: u64) -> Result<u64> {
+    pub(super) fn refuse_align(&mut self, proc: u32, align: u64) -> Result<u64> {
         let proc = self.parts.handles.proc(proc)?;
         proc.direct_align = match align < LARGE_ALIGN {
             true => LARGE_ALIGN,
@@ -299,4 +267,32 @@ impl PosixShard {
         };
         Ok(proc.direct_align)
     }
+}
+
+/// Compares the bytes of a span, read since that event, with what had been written there; gives
+/// what is wrong.
+pub(super) fn compare_bytes(
+    history: &mut History,
+    counters: &mut Counters,
+    (span, since): (Span, u64),
+    bytes: &[u8],
+) -> Option<Status> {
+    let checked = history.check(since, span.content, span.offset, bytes);
+    counters.add_many(Tally::CheckedBytes, checked.bytes);
+    counters.add_many(Tally::UndecidedBytes, checked.undecided_bytes);
+    if !checked.good {
+        counters.add(Tally::VerifyErrors);
+        if history.fails_reads() {
+            return Some(Status::Corrupt);
+        }
+    }
+    (bytes.len() != span.length).then_some(Status::Lost)
+}
+
+/// What a write is aligned to, where direct transfers are to `align`. It is never extended: one
+/// that does not fit goes through the cache (0).
+#[inline]
+pub(super) fn write_align(span: Span, align: u64) -> u64 {
+    let fits = (span.offset | span.length as u64).is_multiple_of(align.max(1));
+    if fits { align } else { 0 }
 }

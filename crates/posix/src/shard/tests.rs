@@ -1,6 +1,8 @@
 //! Every action against a real directory, on a disk and in memory, looked at from
 //! outside with the standard library.
 
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+mod asynchronous;
 mod error_injection;
 #[cfg(unix)]
 mod mounts;
@@ -19,7 +21,7 @@ use filermark_engine::driver::{
 use filermark_engine::file_action::{FileAction, FileKind, FileRef, Io};
 use filermark_model::plan::{MountPoint, PosixPlan};
 use filermark_model::workload::Attributes;
-use filermark_model::{Bucket, Mix, TransferTable, WorkloadObject};
+use filermark_model::{Bucket, Mix, Nanos, TransferTable, WorkloadObject};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,19 +55,35 @@ pub(crate) fn claim() -> Claim {
     }
 }
 
-fn workload() -> Arc<WorkloadObject> {
+fn workload(depth: u32) -> Arc<WorkloadObject> {
     Arc::new(WorkloadObject {
         name: "TEST".to_owned(),
         title: String::new(),
         mix: Mix::none(),
         read_transfers: TransferTable::fixed(5_000),
         write_transfers: TransferTable::fixed(7_000),
-        attributes: Attributes::default(),
+        attributes: Attributes {
+            depth,
+            // Larger than the transfers of whole files.
+            sequential_read_bytes: (depth > 1).then_some(64 << 10),
+            ..Attributes::default()
+        },
     })
 }
 
 impl Bench {
     pub(crate) fn on(dir: TempDir, plan: PosixPlan, checking: VerifyLevel, trees: &[&str]) -> Self {
+        Self::with_depth(1, dir, plan, checking, trees)
+    }
+
+    /// Whose procs have so many reads and writes under way.
+    pub(crate) fn with_depth(
+        depth: u32,
+        dir: TempDir,
+        plan: PosixPlan,
+        checking: VerifyLevel,
+        trees: &[&str],
+    ) -> Self {
         let driver = PosixDriver::new(plan);
         let mount = mount_of(dir.path());
         driver.claim(&mount, &claim()).expect("claimed");
@@ -76,7 +94,7 @@ impl Bench {
             tree: Some(Arc::new(TreeSetup {
                 component: 0,
                 name: (*tree).to_owned(),
-                workload: workload(),
+                workload: workload(depth),
                 data: data.clone(),
             })),
         };
@@ -187,14 +205,26 @@ pub(crate) fn submit(shard: &mut dyn ShardDriver, proc: u32, action: FileAction)
         proc,
         action: Action::File(action),
     };
-    match shard.submit(&request) {
-        Submit::Done(outcome) => {
-            assert!(outcome.done >= outcome.sent);
-            outcome
+    let outcome = match shard.submit(&request) {
+        Submit::Done(outcome) => outcome,
+        Submit::Queued => {
+            let mut done = Vec::new();
+            shard.flush();
+            shard.poll(Nanos::MAX, &mut done).expect("ended");
+            assert_eq!(done.len(), 1);
+            done[0].outcome
         }
-        other => panic!("{other:?}"),
-    }
+        Submit::Busy => panic!("busy"),
+    };
+    assert!(outcome.done >= outcome.sent);
+    outcome
 }
+
+/// The depths that tests of transfers run with: io_uring is there on Linux only.
+pub(crate) const DEPTHS: &[u32] = match cfg!(all(target_os = "linux", not(feature = "portable"))) {
+    true => &[1, 8],
+    false => &[1],
+};
 
 /// A directory on a disk.
 pub(crate) fn disk() -> TempDir {

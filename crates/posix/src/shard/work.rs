@@ -6,7 +6,7 @@ use filermark_engine::driver::{Outcome, Status};
 use filermark_model::Nanos;
 
 /// The tally of one operation.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpTally {
     /// System calls that did the work: reads, writes and the like; opens and fsyncs
     /// are counted elsewhere.

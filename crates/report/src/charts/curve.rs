@@ -163,12 +163,12 @@ fn limit_line(svg: &mut Svg, record: &RunRecord, area: &Area, y: &Scale) {
         let at = y.at(limit);
         svg.line("limit", (area.left, at), (area.right, at));
         let label = format!("limit of the mean: {limit} ms");
-        svg.text(
-            "limit-label",
-            (area.left + 6.0, at - 6.0),
-            Anchor::Start,
-            &label,
-        );
+        // Below the line where the title of the axis is above it.
+        let y = match at - area.top < 12.0 {
+            true => at + 14.0,
+            false => at - 6.0,
+        };
+        svg.text("limit-label", (area.left + 6.0, y), Anchor::Start, &label);
     }
 }
 

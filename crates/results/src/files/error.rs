@@ -3,6 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+/// What to do where a file of a result cannot be written.
+pub const OTHER_DIRECTORY: &str =
+    "check free space and permissions there, or choose another directory (-d, WORK_DIR)";
+
 /// Why the files cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
@@ -12,7 +16,7 @@ pub enum FilesError {
     )]
     Suffix(String),
     /// A file cannot be written.
-    #[error("{path}: cannot write: {source}")]
+    #[error("{path}: cannot write: {source}; {OTHER_DIRECTORY}")]
     Io {
         /// The file.
         path: PathBuf,

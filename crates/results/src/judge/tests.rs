@@ -348,6 +348,7 @@ fn counters_lead_to_the_same_findings_in_the_same_order_as_before() {
             ("short_writes", note),
             ("lock_waits", note),
             ("direct_fallbacks", warning),
+            ("unregistered_transfers", note),
         ],
     );
     of(DriverPlan::NULL, &[]);

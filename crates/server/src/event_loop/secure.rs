@@ -115,7 +115,24 @@ impl EventLoop {
             _ => self.process(conn, input.get(..length).unwrap_or_default()),
         };
         conn.at_end |= is_ended;
-        state
+        match state {
+            ConnState::Keep => self.end_behind_input(conn),
+            ConnState::Close => ConnState::Close,
+        }
+    }
+
+    /// The session may be broken behind the calls that were served.
+    fn end_behind_input(&mut self, conn: &mut Conn) -> ConnState {
+        let Some(tls) = &mut conn.tls else {
+            return ConnState::Keep;
+        };
+        let mut alert = Vec::new();
+        if tls.channel.failure(&mut alert).is_none() {
+            return ConnState::Keep;
+        }
+        conn.push(&alert);
+        self.service.counters.tls_failures.add(1);
+        conn.refuse_tls()
     }
 
     /// Drops what comes after a failure of TLS.

@@ -252,6 +252,6 @@ pub(super) fn caller(call: &CallHeader<'_>) -> Result<Caller, Refusal> {
             }),
             Err(_) => Err(Refusal::Auth(AuthStat::BadCred)),
         },
-        _ => Err(Refusal::Auth(AuthStat::TooWeak)),
+        _ => Err(Refusal::Auth(AuthStat::BadCred)),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::client::{Client, server};
 use filermark_onc::nfs3::{self, GetattrArgs, NullArgs};
+use filermark_onc::record::RecordReader;
 use filermark_onc::rpc::{
     AuthStat, Call, OpaqueAuth, RejectStat, ReplyBody, ReplyHeader, RpcRefusal,
 };
@@ -9,6 +10,8 @@ use filermark_onc::template::CallTemplate;
 use filermark_onc::xdr::{Decode, Decoder};
 use filermark_server::{Server, ServerOptions, TlsFiles};
 use filermark_tls::testing::{Authority, CertifiedFiles};
+use filermark_tls::{Answer, Channel, ClientFiles, SCRATCH_MIN, StartRequest, TlsError};
+use std::io::Read;
 use std::net::UdpSocket;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -123,13 +126,60 @@ fn what_is_no_tls_behind_it_ends_the_connection() {
         client.send(junk);
         // An alert, and the end.
         let mut rest = Vec::new();
-        std::io::Read::read_to_end(&mut client.stream, &mut rest).expect("the end");
+        client.stream.read_to_end(&mut rest).expect("the end");
         assert!(rest.len() < 64, "{rest:?}");
     }
     assert_eq!(server.stats().tls_failures, 4);
     let mut good = Client::connect(server.addrs()[0]);
     good.send(&probe(&NullArgs {}, OpaqueAuth::NONE));
     assert_eq!(outcome(&good.receive().expect("a reply")), Ok(()));
+}
+
+/// A call in front of a record that breaks the session, in one read: it is answered, and then there is the alert.
+#[test]
+fn a_call_in_front_of_a_bad_record_is_answered() {
+    let world = World::new();
+    let server = server(|o| o.tls = Some(world.files(false)));
+    let request = StartRequest {
+        bytes: probe(&NullArgs {}, OpaqueAuth::TLS),
+        judge: |came| Answer::Yes(came.len()),
+    };
+    let files = ClientFiles {
+        authorities: world.authority.file().to_owned(),
+        own: None,
+    };
+    let tls = files.read("nas.test", b"sunrpc", request).expect("files");
+    let mut client = Client::connect(server.addrs()[0]);
+    let (mut out, mut scratch) = (Vec::new(), vec![0; SCRATCH_MIN]);
+    let mut channel = Channel::client(&tls, &mut out);
+    let mut plain = Vec::new();
+    // An error once the call is on its way.
+    let mut failure = None;
+    while failure.is_none() {
+        client.send(&std::mem::take(&mut out));
+        if channel.is_open() && plain.is_empty() {
+            let call = probe(&NullArgs {}, OpaqueAuth::NONE);
+            channel.seal(&call, &mut out).expect("sealed");
+            let junk = [23, 3, 3, 0, 20];
+            client.send(&[&out[..], &junk, &[9; 20]].concat());
+            out.clear();
+        }
+        let at = channel.place(&mut scratch);
+        let came = client.stream.read(&mut scratch[at..]).expect("bytes");
+        assert_ne!(came, 0, "the end without an alert");
+        match channel.receive(&mut scratch, at + came, None, &mut out) {
+            Ok(length) => plain.extend_from_slice(&scratch[..length]),
+            Err(error) => failure = Some(error),
+        }
+        failure = failure.or_else(|| channel.failure(&mut out));
+    }
+    assert_eq!(failure, Some(TlsError::Alert("BadRecordMac".to_owned())));
+    let mut record = RecordReader::new(1 << 10);
+    let mut rest = &plain[..];
+    let reply = record.next_record(&mut rest).expect("a record");
+    assert_eq!(outcome(reply.expect("a reply")), Ok(()));
+    let stats = server.stats();
+    assert_eq!((stats.connections_tls, stats.tls_failures), (1, 1));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Encryption of messages, in place (MS-SMB2 2.2.41, 3.1.4.3, 3.2.5.1.1).
 
 use super::Cipher;
+use super::ccm::Ccm;
 use crate::error::DecodeError;
-use aes::{Aes128, Aes256};
-use ccm::aead::consts::{U11, U16};
-use ccm::{AeadInOut, Ccm, KeyInit};
+use aes::cipher::KeyInit;
+use aes::{Aes128Enc, Aes256Enc};
 use ring::aead;
 
 /// Bytes of the transform header, which takes the place of the message's own before it.
@@ -16,14 +16,11 @@ const VOUCHED: usize = 20;
 /// The one value of its flags: encrypted.
 const ENCRYPTED: u16 = 1;
 
-type Ccm128 = Ccm<Aes128, U16, U11>;
-type Ccm256 = Ccm<Aes256, U16, U11>;
-
 #[derive(Clone)]
 #[allow(clippy::large_enum_variant)] // As in `sign`: no step more to a key than needed.
 enum Key {
-    Ccm128(Ccm128),
-    Ccm256(Ccm256),
+    Ccm128(Ccm<Aes128Enc>),
+    Ccm256(Ccm<Aes256Enc>),
     Gcm(aead::LessSafeKey),
 }
 
@@ -37,25 +34,19 @@ impl Key {
         };
         let made = match cipher {
             Cipher::Aes128Ccm => None,
-            Cipher::Aes256Ccm => Some(Self::Ccm256(Ccm256::new(key.into()))),
+            Cipher::Aes256Ccm => Some(Self::Ccm256(Ccm::new(Aes256Enc::new(key.into())))),
             Cipher::Aes128Gcm => gcm(&aead::AES_128_GCM, &short),
             Cipher::Aes256Gcm => gcm(&aead::AES_256_GCM, key),
         };
         // The lengths are right: the other way is AES-128-CCM's only.
-        made.unwrap_or_else(|| Self::Ccm128(Ccm128::new(&short.into())))
+        made.unwrap_or_else(|| Self::Ccm128(Ccm::new(Aes128Enc::new(&short.into()))))
     }
 
     fn seal(&self, nonce: &[u8; 12], vouched: &[u8], message: &mut [u8]) -> Option<[u8; 16]> {
         let short = eleven(nonce);
         match self {
-            Self::Ccm128(key) => key
-                .encrypt_inout_detached(&short.into(), vouched, message.into())
-                .ok()
-                .map(Into::into),
-            Self::Ccm256(key) => key
-                .encrypt_inout_detached(&short.into(), vouched, message.into())
-                .ok()
-                .map(Into::into),
+            Self::Ccm128(key) => key.seal(&short, vouched, message),
+            Self::Ccm256(key) => key.seal(&short, vouched, message),
             Self::Gcm(key) => {
                 let nonce = aead::Nonce::assume_unique_for_key(*nonce);
                 let tag = key.seal_in_place_separate_tag(nonce, aead::Aad::from(vouched), message);
@@ -67,12 +58,8 @@ impl Key {
     fn open(&self, nonce: &[u8; 12], vouched: &[u8], tag: [u8; 16], message: &mut [u8]) -> bool {
         let short = eleven(nonce);
         match self {
-            Self::Ccm128(key) => key
-                .decrypt_inout_detached(&short.into(), vouched, message.into(), &tag.into())
-                .is_ok(),
-            Self::Ccm256(key) => key
-                .decrypt_inout_detached(&short.into(), vouched, message.into(), &tag.into())
-                .is_ok(),
+            Self::Ccm128(key) => key.open(&short, vouched, &tag, message),
+            Self::Ccm256(key) => key.open(&short, vouched, &tag, message),
             Self::Gcm(key) => {
                 let nonce = aead::Nonce::assume_unique_for_key(*nonce);
                 let aad = aead::Aad::from(vouched);

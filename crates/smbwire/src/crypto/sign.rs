@@ -1,9 +1,9 @@
 //! Signatures of messages (MS-SMB2 3.1.4.1, 3.1.5.1).
 
+use super::cmac::Cmac;
+use super::gmac::Gmac;
 use super::{SigningAlgorithm, same};
-use aes::Aes128;
-use cmac::{Cmac, KeyInit, Mac};
-use ring::{aead, hmac};
+use ring::hmac;
 
 /// Where a header has its flags.
 const FLAGS: usize = 16;
@@ -26,8 +26,8 @@ pub struct Signer {
 #[allow(clippy::large_enum_variant)] // One for each session; a box would be one more step to every key.
 enum Kind {
     Hmac(hmac::Key),
-    Cmac(Cmac<Aes128>),
-    Gmac(aead::LessSafeKey),
+    Cmac(Cmac),
+    Gmac(Gmac),
 }
 
 impl std::fmt::Debug for Signer {
@@ -41,12 +41,11 @@ impl Signer {
     pub fn new(algorithm: SigningAlgorithm, key: &[u8; 16]) -> Self {
         let kind = match algorithm {
             SigningAlgorithm::HmacSha256 => Kind::Hmac(hmac::Key::new(hmac::HMAC_SHA256, key)),
-            SigningAlgorithm::AesCmac => Kind::Cmac(Cmac::new(key.into())),
-            SigningAlgorithm::AesGmac => match aead::UnboundKey::new(&aead::AES_128_GCM, key) {
-                Ok(key) => Kind::Gmac(aead::LessSafeKey::new(key)),
-                // It has 16 bytes: there is nothing to refuse.
-                Err(_) => Kind::Cmac(Cmac::new(key.into())),
-            },
+            SigningAlgorithm::AesCmac => Kind::Cmac(Cmac::new(key)),
+            // A key of 16 bytes is never refused.
+            SigningAlgorithm::AesGmac => {
+                Gmac::new(key).map_or_else(|| Kind::Cmac(Cmac::new(key)), Kind::Gmac)
+            }
         };
         Self { kind }
     }
@@ -94,18 +93,10 @@ impl Signer {
         match &self.kind {
             Kind::Hmac(key) => {
                 let tag = hmac::sign(key, message);
-                first_16(tag.as_ref())
+                tag.as_ref().first_chunk().copied().unwrap_or_default()
             }
-            Kind::Cmac(mac) => {
-                let mut mac = mac.clone();
-                mac.update(message);
-                mac.finalize().into_bytes().into()
-            }
-            Kind::Gmac(key) => {
-                let nonce = aead::Nonce::assume_unique_for_key(gmac_nonce(message));
-                key.seal_in_place_separate_tag(nonce, aead::Aad::from(message), &mut [])
-                    .map_or([0; 16], |tag| first_16(tag.as_ref()))
-            }
+            Kind::Cmac(key) => key.tag(message),
+            Kind::Gmac(key) => key.tag(gmac_nonce(message), message),
         }
     }
 }
@@ -120,8 +111,4 @@ fn gmac_nonce(message: &[u8]) -> [u8; 12] {
     let is_cancel = message.get(COMMAND).is_some_and(|c| *c == CANCEL);
     nonce[8] = u8::from(from_server) | u8::from(is_cancel) << 1;
     nonce
-}
-
-fn first_16(bytes: &[u8]) -> [u8; 16] {
-    bytes.first_chunk().copied().unwrap_or_default()
 }

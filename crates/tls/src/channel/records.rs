@@ -18,7 +18,7 @@ const TAG: usize = 16;
 const BODY_MAX: usize = RECORD_PLAIN + 256;
 /// The longest message of the handshake that is kept until it is complete, in bytes: a ticket.
 const MESSAGE_MAX: usize = 68 << 10;
-/// The most messages of the handshake between data.
+/// The most messages of the handshake, and alerts, between data.
 const MESSAGES_MAX: u32 = 32;
 /// Content types, messages of the handshake, and the level of an alert that ends the session.
 const ALERT: u8 = 21;
@@ -99,25 +99,44 @@ pub(super) struct Records {
     is_client: bool,
     /// A message of the handshake of which a part has come.
     message: Vec<u8>,
-    /// Messages of the handshake since the last data.
+    /// Messages of the handshake, and alerts, since the last data.
     messages: u32,
 }
 
 /// What the records of one read had.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Opened {
     /// Plaintext at the front of the buffer, in bytes.
     pub(super) plain: usize,
     /// Where the bytes begin that were not processed.
     pub(super) at: usize,
+    /// Plaintext came, here or for the message that has begun.
+    pub(super) has_data: bool,
     /// The peer has ended the session.
     pub(super) is_ended: bool,
 }
 
+impl Opened {
+    /// Nothing yet, of the bytes from `at` on.
+    pub(super) const fn new(at: usize) -> Self {
+        Self {
+            plain: 0,
+            at,
+            has_data: false,
+            is_ended: false,
+        }
+    }
+}
+
 /// Why a record ends the session, and the alert for the peer.
-struct Refusal(AlertDescription, TlsError);
+pub(super) struct Refusal(AlertDescription, TlsError);
 
 impl Refusal {
+    /// Why, without the alert.
+    pub(super) fn error(self) -> TlsError {
+        self.1
+    }
+
     fn broken(alert: AlertDescription, text: &str) -> Self {
         Self(alert, TlsError::Broken(text.to_owned()))
     }
@@ -214,34 +233,31 @@ impl Records {
         Ok(())
     }
 
-    /// Opens the records in `scratch` from `at` to `end`; see [`Channel::receive`](super::Channel::receive).
+    /// Opens the records in `scratch` from where `opened` is to `end`; see
+    /// [`Channel::receive`](super::Channel::receive).
     ///
     /// # Errors
-    /// The session is broken; the alert for the peer is in `out`.
+    /// The session is broken behind what `opened` has; [`Self::refuse`] is to be called.
     pub(super) fn open(
         &mut self,
         scratch: &mut [u8],
-        (at, end): (usize, usize),
+        end: usize,
+        opened: &mut Opened,
         mut begun: Option<&mut Begun<'_>>,
         out: &mut Vec<u8>,
-    ) -> Result<Opened, TlsError> {
-        let mut opened = Opened {
-            at,
-            ..Opened::default()
-        };
-        while !opened.is_ended {
-            match self.open_record(scratch, end, &mut opened, &mut begun, out) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(Refusal(alert, error)) => {
-                    if !matches!(error, TlsError::Alert(_)) {
-                        self.append_alert(FATAL, alert, out)?;
-                    }
-                    return Err(error);
-                }
-            }
+    ) -> Result<(), Refusal> {
+        while !opened.is_ended && self.open_record(scratch, end, opened, &mut begun, out)? {}
+        Ok(())
+    }
+
+    /// Appends the alert for the peer, unless it is the peer that has sent one; returns the error.
+    pub(super) fn refuse(&mut self, refusal: Refusal, out: &mut Vec<u8>) -> TlsError {
+        let Refusal(alert, error) = refusal;
+        if !matches!(error, TlsError::Alert(_)) {
+            // The connection is closed in any case.
+            let _ = self.append_alert(FATAL, alert, out);
         }
-        Ok(opened)
+        error
     }
 
     /// Opens the next record; `false`: it has not come wholly.
@@ -288,7 +304,11 @@ impl Records {
         opened.at += HEADER + length;
         match kind {
             DATA if self.message.is_empty() => {
-                self.messages = 0;
+                // Records without data are allowed (section 5.1), but allow no more messages.
+                if !plain.is_empty() {
+                    self.messages = 0;
+                    opened.has_data = true;
+                }
                 let rest = match begun {
                     Some(begun) => begun.take(plain),
                     None => plain,
@@ -299,13 +319,27 @@ impl Records {
                 opened.plain += rest.len();
             }
             HANDSHAKE => self.message(plain, out)?,
-            ALERT => opened.is_ended = is_end(plain)?,
+            // Nothing comes between the parts of a message (section 5.1).
+            ALERT if self.message.is_empty() => {
+                opened.is_ended = is_end(plain)?;
+                self.count_message()?;
+            }
             _ => {
                 let text = "a record of another type than was due";
                 return Err(Refusal::broken(AlertDescription::UnexpectedMessage, text));
             }
         }
         Ok(true)
+    }
+
+    /// Counts a message without data: there is an end of them.
+    fn count_message(&mut self) -> Result<(), Refusal> {
+        self.messages += 1;
+        if self.messages > MESSAGES_MAX {
+            let text = "messages of the handshake, or alerts, without end";
+            return Err(Refusal::broken(AlertDescription::UnexpectedMessage, text));
+        }
+        Ok(())
     }
 
     /// Processes a part of the messages of the handshake that follow it: tickets, which are not used, and
@@ -326,11 +360,8 @@ impl Records {
                 break;
             };
             rest = behind;
-            self.messages += 1;
+            self.count_message()?;
             match (*kind, body) {
-                _ if self.messages > MESSAGES_MAX => {
-                    return Err(unexpected("messages of the handshake without end"));
-                }
                 (NEW_SESSION_TICKET, _) if self.is_client => {}
                 // What follows has the next key: it is in another record.
                 (KEY_UPDATE, [answer @ (0 | 1)]) if rest.is_empty() => {
@@ -366,5 +397,7 @@ fn is_end(alert: &[u8]) -> Result<bool, Refusal> {
     }
 }
 
+#[cfg(feature = "testing")]
+mod known;
 #[cfg(test)]
 mod tests;

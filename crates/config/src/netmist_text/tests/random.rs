@@ -49,7 +49,9 @@ fn attributes() -> impl Strategy<Value = Attributes> {
         percent(),
     ];
     let align = prop_oneof![Just(4096u32), 1u32..1 << 20];
-    (percents, any::<[bool; 3]>(), align, spot).prop_map(|(p, flags, align, spot)| Attributes {
+    let depth = prop_oneof![Just(1u32), 1..=Attributes::DEPTH_MAX];
+    let rest = (align, depth, spot);
+    (percents, any::<[bool; 3]>(), rest).prop_map(|(p, flags, (align, depth, spot))| Attributes {
         write_commit_pcnt: p[0],
         direct_pcnt: p[1],
         osync_pcnt: p[2],
@@ -60,6 +62,7 @@ fn attributes() -> impl Strategy<Value = Attributes> {
         sharemode: flags[1],
         uniform_size_dist: flags[2],
         random_align_bytes: align,
+        depth,
         hot_spot: spot.map(|(access_pcnt, area_pcnt, move_every_s)| HotSpot {
             access_pcnt,
             area_pcnt,

@@ -104,6 +104,8 @@ pub(super) struct Core<const AGAIN: bool> {
     pub(super) incidents: BTreeMap<String, u64>,
     /// The next call ends when it is to be encoded, as a call on a file that was lost.
     pub(super) ends_next: bool,
+    /// For how long the server of that connection may be out of reach.
+    pub(super) aside_gone_after: Nanos,
     /// Calls go to this address, over a connection of their own.
     pub(super) aside: Option<SocketAddr>,
     /// Its number, once there is one.
@@ -120,6 +122,7 @@ impl<const AGAIN: bool> Core<AGAIN> {
             slots: Vec::new(),
             incidents: BTreeMap::new(),
             ends_next: false,
+            aside_gone_after: Nanos::from_secs(2),
             aside: None,
             aside_conn: None,
             new: None,
@@ -238,7 +241,7 @@ impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
 
     fn gone_after(&self, state: &ConnState, usual: Nanos) -> Nanos {
         match state.is_aside {
-            true => Nanos::ZERO,
+            true => self.aside_gone_after.min(usual),
             false => usual,
         }
     }

@@ -198,6 +198,7 @@ impl Case {
             live: None,
             live_counts: None,
             blocking: self.kind == Kind::Blocking,
+            depth: None,
             open_op: None,
         });
         let run_end = Nanos(ns(seconds));

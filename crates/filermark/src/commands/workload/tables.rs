@@ -193,6 +193,9 @@ fn attributes(out: &mut String, w: &WorkloadObject) {
             limit / 2.0
         );
     }
+    if a.depth != 1 {
+        line!(out, "  each proc keeps {} operations under way", a.depth);
+    }
     if a.no_attribute_cache {
         line!(
             out,

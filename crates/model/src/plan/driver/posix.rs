@@ -108,6 +108,15 @@ counters! {
             "Transfers that were to bypass the cache and went through it.",
         )
         .lacks("transfers that were to bypass the client's cache (O_DIRECT) went through it: the file system refused, or their place or length did not fit its blocks");
+        AsyncTransfers = CounterDecl::new(
+            "async_transfers",
+            "Reads, writes and fsyncs by io_uring; the others were system calls that wait.",
+        );
+        UnregisteredTransfers = CounterDecl::new(
+            "unregistered_transfers",
+            "Transfers by io_uring whose buffer was not registered with the kernel.",
+        )
+        .notes("transfers by io_uring had buffers that were not registered with the kernel (the limit of locked memory), which costs processor time");
         Opens = CounterDecl::new(
             "opens",
             "Files opened because no handle was kept, within the operation that needed it.",

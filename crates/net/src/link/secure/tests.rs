@@ -1,8 +1,8 @@
 use super::super::Link;
 use crate::{BufferPool, ConnectOptions, Reactor};
-use filermark_tls::testing::Authority;
+use filermark_tls::testing::{Authority, accept};
 use filermark_tls::{
-    Answer, Channel, ClientFiles, ClientTls, SCRATCH_MIN, ServerFiles, ServerTls, StartRequest,
+    Answer, ClientFiles, ClientTls, SCRATCH_MIN, ServerFiles, ServerTls, StartRequest, TlsError,
 };
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -41,49 +41,44 @@ fn both() -> (ClientTls, ServerTls) {
     )
 }
 
-/// Completes the handshake of a server, and sends `plain`.
-fn serve(mut stream: TcpStream, tls: &ServerTls, plain: &[u8]) -> TcpStream {
-    let mut hello = [0; HELLO.len()];
-    stream.read_exact(&mut hello).expect("the request");
-    stream.write_all(GO).expect("sent");
-    let mut channel = Channel::server(tls).expect("a channel");
-    let (mut scratch, mut out) = (vec![0; SCRATCH_MIN], Vec::new());
-    while !channel.is_open() {
-        let at = channel.place(&mut scratch);
-        let came = stream.read(&mut scratch[at..]).expect("bytes");
-        assert_ne!(came, 0, "the client has closed the connection");
-        channel
-            .receive(&mut scratch, at + came, None, &mut out)
-            .expect("a handshake");
-        stream.write_all(&out).expect("sent");
-        out.clear();
-    }
+/// Completes the handshake of a server, and sends `plain`, and behind it in the same write what is no record.
+fn serve(mut stream: TcpStream, tls: &ServerTls, plain: &[u8], junk: &[u8]) -> TcpStream {
+    let channel = accept(&mut stream, tls, HELLO.len(), GO);
+    let (mut channel, mut out) = (channel.expect("a handshake"), Vec::new());
     channel.seal(plain, &mut out).expect("sealed");
+    out.extend_from_slice(junk);
     stream.write_all(&out).expect("sent");
     stream
 }
 
-/// The arrival of a reply is noted between the two: decryption must not be in front of it.
-#[test]
-fn a_read_does_not_decrypt() {
-    let (client, server) = both();
+/// A link that asks for TLS, with the other end, and the reactor it is added to.
+fn begun(client: &ClientTls) -> (Link, TcpStream, Reactor) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listen");
     let peer = listener.local_addr().expect("address");
     let mut link = Link::connect(peer, ConnectOptions::default()).expect("connect");
     let mut reactor = Reactor::new().expect("a reactor");
     reactor.add(&link, 7).expect("added");
     let (stream, _) = listener.accept().expect("a connection");
-    let plain: Vec<u8> = b"plaintext".repeat(10_000);
-    let sent = plain.clone();
-    let thread = std::thread::spawn(move || serve(stream, &server, &sent));
-    let wait = |reactor: &mut Reactor| {
-        let timeout = Some(Duration::from_millis(100));
-        reactor.wait(timeout, &mut Vec::new()).expect("wait");
-    };
     while !link.connected().expect("no error") {
         wait(&mut reactor);
     }
-    link.secure(&client).expect("begun");
+    link.secure(client).expect("begun");
+    (link, stream, reactor)
+}
+
+fn wait(reactor: &mut Reactor) {
+    let timeout = Some(Duration::from_millis(100));
+    reactor.wait(timeout, &mut Vec::new()).expect("wait");
+}
+
+/// The arrival of a reply is noted between the two: decryption must not be in front of it.
+#[test]
+fn a_read_does_not_decrypt() {
+    let (client, server) = both();
+    let (mut link, stream, mut reactor) = begun(&client);
+    let plain: Vec<u8> = b"plaintext".repeat(10_000);
+    let sent = plain.clone();
+    let thread = std::thread::spawn(move || serve(stream, &server, &sent, b""));
     let mut got = Vec::new();
     while got.len() < plain.len() {
         let mut scratch = vec![0; 2 * SCRATCH_MIN];
@@ -103,6 +98,43 @@ fn a_read_does_not_decrypt() {
     }
     assert!(link.is_secured() && got == plain);
     drop(thread.join().expect("the server"));
+}
+
+/// A reply in front of a record that breaks the session, in one read: it is delivered, and then there is the error,
+/// without waiting for more. The server learns why.
+#[test]
+fn a_reply_in_front_of_a_bad_record_is_delivered() {
+    let (client, server) = both();
+    let (mut link, stream, mut reactor) = begun(&client);
+    let junk = [
+        23, 3, 3, 0, 20, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9,
+    ];
+    let thread = std::thread::spawn(move || serve(stream, &server, b"reply", &junk));
+    let mut scratch = vec![0; 2 * SCRATCH_MIN];
+    while !link.is_secured() {
+        match link.receive(&mut scratch).expect("alive") {
+            Some(mut read) => link.open(&mut read, &mut scratch).expect("a handshake"),
+            None => wait(&mut reactor),
+        }
+    }
+    // Both records: the server sends nothing before the handshake is complete.
+    let wire_len = 5 + b"reply".len() + 1 + 16 + junk.len();
+    while link.stream.peek(&mut scratch).unwrap_or_default() < wire_len {
+        wait(&mut reactor);
+    }
+    let mut read = link.receive(&mut scratch).expect("alive").expect("bytes");
+    link.open(&mut read, &mut scratch).expect("a reply");
+    assert_eq!(&scratch[..read.scratch_len], b"reply");
+    assert!(read.more, "the error would wait for more bytes");
+    let error = link.receive(&mut scratch).expect_err("the bad record");
+    let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref());
+    assert!(matches!(of_tls, Some(TlsError::Broken(_))), "{error}");
+    let mut stream = thread.join().expect("the server");
+    link.close(&mut BufferPool::new(1 << 16));
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).expect("the end");
+    // One alert: header, two bytes, content type, tag.
+    assert_eq!(rest.len(), 5 + 2 + 1 + 16);
 }
 
 /// With bytes unsent, messages of TLS are not sent by themselves: what the system takes of the plaintext before them

@@ -62,15 +62,23 @@ fn a_connection_without_a_proc_is_to_the_server_before() {
 
 impl Contexts {
     /// One for connection 0 that was not established: it has numbers from `next` on, and signs nothing. `None`: this
-    /// host has no library of Kerberos.
+    /// host has no library of Kerberos, and needs none (`FILERMARK_TESTBED`).
+    #[track_caller]
     pub(in crate::driver) fn for_tests(next: u32) -> Option<Self> {
+        let context = GssContext::for_tests(next);
+        #[cfg(target_os = "linux")]
+        let context = filermark_testbed::available(
+            context.map_err(|error| filermark_testbed::Error::Unavailable(error.to_string())),
+        )?;
+        #[cfg(not(target_os = "linux"))]
+        let context = context.ok()?;
         let only = mount("a.test", "/x");
         let plan = crate::driver::tests::plan();
         let place = Place {
             address: address(1),
             options: nfs_options(&plan, &only.host),
             plan,
-            current: Some(Box::new(GssContext::for_tests(next)?)),
+            current: Some(Box::new(context)),
             earlier: Vec::new(),
             number: 1,
             losses: 0,

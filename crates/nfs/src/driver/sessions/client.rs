@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// How often in a row sessions may be lost before calls end.
 pub(super) const LOSSES_MAX: u32 = 8;
+/// A shorter lease counts as this: our own design.
+const LEASE_MIN: Nanos = Nanos::from_secs(10);
 /// The lease is renewed after a third of it without a call.
 const RENEWALS: u64 = 3;
 
@@ -59,6 +61,10 @@ pub(crate) struct Client {
     pub(super) number: u32,
     /// Sessions lost since the last call that was executed.
     losses: u32,
+    /// Sessions that the server did not know on a further connection, each soon after the one before, and when
+    /// that was for the last time.
+    unknown_sessions: u32,
+    unknown_at: Nanos,
     /// Calls ended without a reply: their slots cannot be used any more.
     pub(super) dead_slots: u32,
     /// When the last call with SEQUENCE was encoded.
@@ -98,6 +104,8 @@ impl Client {
             abandoned: Vec::new(),
             number: 0,
             losses: 0,
+            unknown_sessions: 0,
+            unknown_at: Nanos::ZERO,
             dead_slots: 0,
             last_call: Nanos::ZERO,
             has_renewal_timer: false,
@@ -180,6 +188,19 @@ impl Client {
         self.losses <= LOSSES_MAX
     }
 
+    /// The server does not know the session on another connection, although calls go over one; returns whether
+    /// another session is to be set up there. Servers that have restarted do that, but not all the time: calls
+    /// that are executed do not make it right, a lease does.
+    pub(super) fn lose_on_another(&mut self, now: Nanos) -> bool {
+        let lease = self.lease().unwrap_or(Nanos::ZERO).max(LEASE_MIN);
+        if now.since(self.unknown_at) >= lease {
+            self.unknown_sessions = 0;
+        }
+        self.unknown_at = now;
+        self.unknown_sessions += 1;
+        self.unknown_sessions <= LOSSES_MAX
+    }
+
     /// Version 4.0: an OPEN could not be confirmed; returns whether the file is opened again.
     pub(super) fn lose_confirmation(&mut self) -> bool {
         self.losses += 1;
@@ -203,10 +224,13 @@ impl Client {
         session.is_some_and(|known| self.dead_slots >= known.session.slots().granted())
     }
 
-    pub(super) fn renewal_wait(&self) -> Option<Nanos> {
+    fn lease(&self) -> Option<Nanos> {
         let lease = self.session.as_ref()?.lease;
-        let lease = u64::try_from(lease.as_nanos()).unwrap_or(u64::MAX);
-        Some(Nanos(lease / RENEWALS))
+        Some(Nanos(u64::try_from(lease.as_nanos()).unwrap_or(u64::MAX)))
+    }
+
+    pub(super) fn renewal_wait(&self) -> Option<Nanos> {
+        Some(Nanos(self.lease()?.0 / RENEWALS))
     }
 
     /// The session is given up although the server may still have it: it is destroyed at the

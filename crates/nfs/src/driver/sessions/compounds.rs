@@ -25,10 +25,12 @@ pub(super) enum StateCall {
     Return(u32),
     /// Confirms that the server has revoked that delegation.
     Free(u32),
-    /// Asks for a layout of the open file under this key.
+    /// Asks for a layout of this one of the files that are being closed or asked about.
     Layoutget(u32, LayoutAccess),
     /// Asks where this data server of the client is.
     Getdeviceinfo(u32),
+    /// Reports what was written with the layouts of this one: LAYOUTCOMMIT.
+    CommitLayout(u32),
     /// Returns the layouts of this one of the files that are being closed; `true`: LAYOUTCOMMIT first.
     ReturnLayout(u32, bool),
     /// The same, and closes it.
@@ -55,6 +57,7 @@ impl StateCall {
             Self::Free(_) => &[Sequence, FreeStateid],
             Self::Layoutget(..) => &[Sequence, Putfh, Layoutget],
             Self::Getdeviceinfo(_) => &[Sequence, Getdeviceinfo],
+            Self::CommitLayout(_) => &[Sequence, Putfh, Layoutcommit],
             Self::ReturnLayout(_, false) => &[Sequence, Putfh, Layoutreturn],
             Self::ReturnLayout(_, true) => &[Sequence, Putfh, Layoutcommit, Layoutreturn],
             Self::CloseReturning(_, false) => &[Sequence, Putfh, Layoutreturn, Close],
@@ -156,6 +159,7 @@ pub(super) fn is_cached(call: &Call<SessionCall>) -> bool {
                 | StateCall::Return(_)
                 | StateCall::Free(_)
                 | StateCall::Layoutget(..)
+                | StateCall::CommitLayout(_)
                 | StateCall::ReturnLayout(..)
                 | StateCall::CloseReturning(..)
         ),

@@ -141,6 +141,11 @@ impl Core<Sessions> {
         }
     }
 
+    /// That READ is encoded: its reply is judged by what it asks for.
+    pub(super) fn note_asked(&mut self, op: u32) {
+        self.own.works[op as usize].asked = self.read_back_args(op).count;
+    }
+
     /// The results of that READ behind PUTFH.
     pub(super) fn read_back(
         &mut self,
@@ -148,7 +153,6 @@ impl Core<Sessions> {
         compound: &mut Results<'_>,
     ) -> Result<CallOutcome, Early> {
         let read = compound.read::<ReadArgs>()??;
-        let asked = self.read_back_args(op);
         let logical = self.ops.get(op);
         let (proc, action) = (logical.proc, logical.action);
         let state = self.own.works[op as usize];
@@ -156,13 +160,13 @@ impl Core<Sessions> {
             return Ok(CallOutcome::Ok);
         };
         let count = read.data.len() as u32;
-        if count > asked.count {
+        if count > state.asked {
             return Ok(CallOutcome::Ends(Status::Garbage));
         }
         if !self.scratch(proc).is_last(copied.target, state.number) {
             return Ok(CallOutcome::Ok);
         }
-        let offset = copied.offset + asked.offset;
+        let offset = copied.offset + state.copied;
         let checked = self
             .history
             .check(state.since, copied.file, offset, read.data);
@@ -171,12 +175,12 @@ impl Core<Sessions> {
             .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
         let span = Span {
             offset,
-            length: asked.count,
+            length: state.asked,
         };
         if !checked.good {
             return Ok(self.judge_excusable(op, span, Status::Corrupt));
         }
-        if count < asked.count && read.eof {
+        if count < state.asked && read.eof {
             return Ok(self.judge_excusable(op, span, Status::Lost));
         }
         let next = &mut self.own.works[op as usize];

@@ -2,7 +2,7 @@
 
 use crate::driver::core::KnownVerf;
 use filermark_model::Nanos;
-use filermark_onc::nfs3::{self, PROGRAM, Procedure};
+use filermark_onc::nfs3::{self, PROGRAM, Procedure, Verf};
 use filermark_onc::rpc::AuthSys;
 use filermark_onc::template::CallTemplate;
 use std::collections::{BTreeMap, VecDeque};
@@ -102,6 +102,12 @@ impl DataServers {
     /// The latest known write verifier of a data server that there is.
     pub(super) fn verf(&mut self, server: u32) -> &mut KnownVerf {
         &mut self.servers[server as usize].verf
+    }
+
+    /// The latest known write verifier of a data server; `None`: none is known.
+    pub(super) fn known_verf(&self, server: u32) -> Option<Verf> {
+        let verf = self.servers.get(server as usize)?.verf;
+        (verf.number > 0).then_some(verf.verf)
     }
 
     /// Counts a call to a data server.

@@ -6,13 +6,15 @@ use filermark_onc::nfs3::FHSIZE3;
 use filermark_onc::nfs4::flexfiles::{
     FfDataServer4, FfDeviceAddr4, FfLayout4, FfMirror4, ff_flags,
 };
-use filermark_onc::nfs4::{Deviceid4, Fh4, GetdeviceinfoOk, LayoutgetOk, layout_type};
+use filermark_onc::nfs4::{Deviceid4, Fh4, GetdeviceinfoOk, LayoutgetOk, Nfsstat4, layout_type};
 use filermark_onc::rpcbind::parse_uaddr;
 use filermark_onc::xdr;
 use std::net::SocketAddr;
 
 /// Most data servers that a client knows.
 pub(super) const DEVICES_MAX: usize = 256;
+/// The smallest READ and WRITE that a data server is to take, in bytes. 0: it does not say.
+const TRANSFER_LEAST: u32 = 4096;
 /// The version of NFS that is spoken with data servers.
 const DATA_SERVER_VERSION: u32 = 3;
 
@@ -111,26 +113,51 @@ fn number(digits: &[u8]) -> Option<u32> {
     text.parse().ok()
 }
 
-/// What is used of a data server; `None`: nothing can be.
-pub(super) fn usable_device(answer: &GetdeviceinfoOk<'_>) -> Option<UsableDevice> {
+/// What is used of a data server, or why nothing can be: a sentence.
+pub(super) fn usable_device(answer: &GetdeviceinfoOk<'_>) -> Result<UsableDevice, &'static str> {
     if answer.device_addr.layout_type != layout_type::FLEX_FILES {
-        return None;
+        return Err("GETDEVICEINFO has returned another layout type than that of flexible files");
     }
-    let device: FfDeviceAddr4<'_> = xdr::decode(answer.device_addr.body).ok()?;
+    let device: FfDeviceAddr4<'_> = xdr::decode(answer.device_addr.body)
+        .map_err(|_| "the answer to GETDEVICEINFO is malformed (RFC 8435 section 4.1)")?;
     let is_usable =
         |version: u32, tightly_coupled: bool| version == DATA_SERVER_VERSION && !tightly_coupled;
     let mut versions = device.versions.iter().enumerate();
-    let (place, version) = versions.find(|(_, v)| is_usable(v.version, v.tightly_coupled))?;
-    let address = device.netaddrs.iter().find_map(|of| match of.netid {
-        b"tcp" | b"tcp6" => parse_uaddr(of.addr).ok().flatten(),
-        _ => None,
-    })?;
-    Some(UsableDevice {
+    let (place, version) = versions
+        .find(|(_, v)| is_usable(v.version, v.tightly_coupled))
+        .ok_or("it has no NFSv3 that is loosely coupled (RFC 8435 section 2)")?;
+    let is_small = |bytes: u32| (1..TRANSFER_LEAST).contains(&bytes);
+    if is_small(version.rsize) || is_small(version.wsize) {
+        return Err("its READs or WRITEs are smaller than 4096 bytes (ffdv_rsize, ffdv_wsize)");
+    }
+    let address = device
+        .netaddrs
+        .iter()
+        .find_map(|of| match of.netid {
+            b"tcp" | b"tcp6" => parse_uaddr(of.addr).ok().flatten(),
+            _ => None,
+        })
+        .ok_or("it has no TCP address")?;
+    Ok(UsableDevice {
         address,
         version: place,
         rsize: version.rsize,
         wsize: version.wsize,
     })
+}
+
+/// Whether a refusal of GETDEVICEINFO stays (RFC 8881 section 15.2): of the device ID, or of what is asked. After
+/// others it is asked for again with the next layout.
+pub(super) const fn is_lasting(status: Nfsstat4) -> bool {
+    matches!(
+        status,
+        Nfsstat4::Noent
+            | Nfsstat4::Inval
+            | Nfsstat4::Notsupp
+            | Nfsstat4::Toosmall
+            | Nfsstat4::RepTooBig
+            | Nfsstat4::UnknownLayouttype
+    )
 }
 
 #[cfg(test)]
@@ -229,13 +256,22 @@ mod tests {
     }
 
     fn device(netid: &[u8], addr: &[u8], versions: &[(u32, bool)]) -> Option<UsableDevice> {
+        device_with((65536, 32768), netid, addr, versions)
+    }
+
+    fn device_with(
+        (rsize, wsize): (u32, u32),
+        netid: &[u8],
+        addr: &[u8],
+        versions: &[(u32, bool)],
+    ) -> Option<UsableDevice> {
         let versions: Vec<FfDeviceVersions4> = versions
             .iter()
             .map(|(version, tightly_coupled)| FfDeviceVersions4 {
                 version: *version,
                 minorversion: 0,
-                rsize: 65536,
-                wsize: 32768,
+                rsize,
+                wsize,
                 tightly_coupled: *tightly_coupled,
             })
             .collect();
@@ -255,6 +291,22 @@ mod tests {
             },
             notification: Bitmap4::EMPTY,
         })
+        .ok()
+    }
+
+    #[test]
+    fn a_data_server_with_tiny_transfers_is_not_used() {
+        for (sizes, is_used) in [
+            ((1, 65536), false),
+            ((65536, 1), false),
+            ((4095, 4096), false),
+            ((4096, 4096), true),
+            ((0, 0), true),
+        ] {
+            let found = device_with(sizes, b"tcp", b"10.1.2.3.8.1", &[(3, false)]);
+            let found = found.map(|found| (found.rsize, found.wsize));
+            assert_eq!(found, is_used.then_some(sizes));
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::compounds::{self, StateCall};
 use super::opening::Prepared;
 use super::owners::OwnerName;
 use super::state::{SessionCall, Sessions};
+use super::work_calls::Work;
 use crate::driver::calls::Call;
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
@@ -175,6 +176,9 @@ impl Core<Sessions> {
             // The latest state of an open (RFC 8881 section 8.2.2).
             stateid.seqid = 0;
         }
+        if self.calls.get(slot).own.kind == Some(StateCall::Work(Work::ReadBack)) {
+            self.note_asked(self.calls.get(slot).op);
+        }
         let call = self.calls.get(slot);
         let op = self.ops.get(call.op);
         if compounds::is_null(call) {
@@ -294,12 +298,13 @@ impl Core<Sessions> {
                     compound.op(&FreeStateidArgs { stateid });
                 }
             }
-            StateCall::Layoutget(key, access) => {
-                self.encode_layoutget((op.proc, key), access, compound);
+            StateCall::Layoutget(place, access) => {
+                self.encode_layoutget(place, access, compound);
             }
             StateCall::Getdeviceinfo(device) => {
                 self.encode_getdeviceinfo(call.conn, device, compound);
             }
+            StateCall::CommitLayout(place) => self.encode_layoutcommit(place, compound),
             StateCall::ReturnLayout(place, commits) => {
                 if let Some(returned) = self.own.closing(place) {
                     compound.op(&putfh(returned.handle.handle()));

@@ -2,13 +2,13 @@
 
 use super::compounds::StateCall;
 use super::devices::{
-    DEVICES_MAX, Device, DeviceState, UsableLayout, usable_device, usable_layout,
+    DEVICES_MAX, Device, DeviceState, UsableLayout, is_lasting, usable_device, usable_layout,
 };
 use super::encode::putfh;
-use super::layouts::{Access, FileLayout, Part, PartState};
-use super::opens::OpenState;
+use super::layouts::{Access, FileLayout, Part, PartState, Standing};
+use super::opens::{self, OpenState};
 use super::results::{Early, Results};
-use super::state::Sessions;
+use super::state::{Closing, Sessions};
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use crate::driver::reply::CallOutcome;
@@ -20,57 +20,110 @@ const ANSWER_BYTES: u32 = 4096;
 const LEAST_BYTES: u64 = 4096;
 
 impl Core<Sessions> {
-    /// Begins LAYOUTGET for an open file; `false`: there is no capacity for a call.
-    pub(super) fn ask_layout(&mut self, op: u32, conn: u32, key: u32, access: Access) -> bool {
-        let proc = self.ops.get(op).proc;
-        if !self.own_call(conn, Some(op), StateCall::Layoutget(key, access)) {
+    /// Begins a call about the layouts of an open file, as a part of an operation or by itself. The file is not
+    /// closed before the end of the call, and its entry in the table of layouts is not used for another file.
+    /// `false`: there is no capacity for a call.
+    pub(super) fn begin_layout_call(
+        &mut self,
+        op: Option<u32>,
+        conn: u32,
+        (proc, key): (u32, u32),
+        kind: impl FnOnce(u32) -> StateCall,
+    ) -> bool {
+        let handle = self.handle_of(proc, key);
+        let file = self.own.opens[proc as usize].get(key);
+        let Some((open, layout)) = file.and_then(|file| match file.state {
+            OpenState::Open(stateid) => Some((stateid, file.layout?)),
+            _ => None,
+        }) else {
+            return false;
+        };
+        let granted = self.own.layouts.get(layout).and_then(|of| of.stateid);
+        let of_open = Stateid4 { seqid: 0, ..open };
+        let place = self.own.keep_closing(Closing {
+            stateid: granted.unwrap_or(of_open),
+            handle,
+            proc,
+            key,
+            owner: None,
+            lock_owner: None,
+            layout: Some(layout),
+            is_unclosed: false,
+        });
+        if !self.own_call(conn, op, kind(place)) {
+            self.own.forget_closing(place);
             return false;
         }
+        self.own.layouts.hold(layout);
         if let Some(file) = self.own.opens[proc as usize].find(key) {
             file.is_asking = true;
             file.is_sent = false;
         }
-        if let Some(part) = self.part_of(proc, key, access) {
-            part.state = PartState::Asked;
+        self.own.client(conn).closing += 1;
+        true
+    }
+
+    /// Such a call has ended; returns what it was about, with its entry in the table of layouts, which the call
+    /// has until [`Core::end_asking`].
+    pub(super) fn layout_call_ended(&mut self, conn: u32, place: u32) -> Option<(Closing, u32)> {
+        let client = self.own.client(conn);
+        client.closing = client.closing.saturating_sub(1);
+        let of = self.own.forget_closing(place)?;
+        Some((of, of.layout?))
+    }
+
+    /// The file of a call about layouts can be closed again, and what waits for it goes on. A file that was
+    /// opened again since then under the same key has another entry in the table of layouts.
+    pub(super) fn end_asking(&mut self, of: &Closing, layout: u32) {
+        let opens = &mut self.own.opens[of.proc as usize];
+        let key = opens.with_layout(layout);
+        if let Some(file) = key.and_then(|key| opens.find(key)) {
+            file.is_asking = false;
+            file.is_sent = false;
+        }
+        self.own.layouts.let_go(layout);
+        self.wake(of.proc, key.unwrap_or(of.key));
+    }
+
+    /// Begins LAYOUTGET for an open file; `false`: there is no capacity for a call.
+    pub(super) fn ask_layout(&mut self, op: u32, conn: u32, key: u32, access: Access) -> bool {
+        let proc = self.ops.get(op).proc;
+        let object = opens::object_of(key).filter(|_| access == Access::Write);
+        let held = object.filter(|object| self.uncommitted.find(proc, *object).is_some());
+        // What the metadata server has answered is committed there, apart from what a data server will answer.
+        if held.is_some_and(|object| !self.settle_file(proc, object)) {
+            return false;
+        }
+        let kind = |place| StateCall::Layoutget(place, access);
+        if !self.begin_layout_call(Some(op), conn, (proc, key), kind) {
+            return false;
+        }
+        let file = self.own.opens[proc as usize].get(key);
+        if let Some(layout) = file.and_then(|file| file.layout)
+            && let Some(layout) = self.own.layouts.get_mut(layout)
+        {
+            layout.part_mut(access).state = PartState::Asked;
         }
         true
     }
 
-    fn layout_of(&mut self, proc: u32, key: u32) -> Option<&mut FileLayout> {
-        let file = self.own.opens[proc as usize].find(key)?;
-        let layout = file.layout?;
-        self.own.layouts.get_mut(layout)
-    }
-
-    fn part_of(&mut self, proc: u32, key: u32, access: Access) -> Option<&mut Part> {
-        let layout = self.layout_of(proc, key)?;
-        Some(layout.part_mut(access))
-    }
-
     pub(super) fn encode_layoutget(
         &self,
-        (proc, key): (u32, u32),
+        place: u32,
         access: Access,
         compound: &mut CompoundWriter<'_, Operation>,
     ) {
-        let file = self.own.opens[proc as usize].get(key);
-        let layout = file.and_then(|file| self.own.layouts.get(file.layout?));
-        let open = match file.map(|file| file.state) {
-            Some(OpenState::Open(stateid)) => Stateid4 {
-                seqid: 0,
-                ..stateid
-            },
-            _ => Stateid4::ANONYMOUS,
+        let Some(of) = self.own.closing(place) else {
+            return;
         };
-        let handle = self.handle_of(proc, key);
-        compound.op(&putfh(handle.handle())).op(&LayoutgetArgs {
+        compound.op(&putfh(of.handle.handle())).op(&LayoutgetArgs {
             signal_layout_avail: false,
             layout_type: layout_type::FLEX_FILES,
             iomode: access.iomode(),
             offset: 0,
             length: u64::MAX,
             minlength: LEAST_BYTES,
-            stateid: layout.and_then(|layout| layout.stateid).unwrap_or(open),
+            stateid: of.stateid,
             maxcount: ANSWER_BYTES,
         });
     }
@@ -95,7 +148,7 @@ impl Core<Sessions> {
     pub(super) fn layoutget_results(
         &mut self,
         slot: u32,
-        (key, access): (u32, Access),
+        (place, access): (u32, Access),
         compound: &mut Results<'_>,
     ) -> Result<CallOutcome, Early> {
         let granted = match compound.read::<PutfhArgs<'_>>()? {
@@ -103,7 +156,7 @@ impl Core<Sessions> {
             Err(status) => Err(status),
         };
         match granted {
-            Ok(granted) => self.layout_granted(slot, (key, access), &granted),
+            Ok(granted) => self.layout_granted(slot, (place, access), &granted),
             Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => return Err(status.into()),
             Err(status) => tracing::debug!(%status, "LAYOUTGET was refused"),
         }
@@ -113,16 +166,23 @@ impl Core<Sessions> {
     fn layout_granted(
         &mut self,
         slot: u32,
-        (key, access): (u32, Access),
+        (place, access): (u32, Access),
         granted: &LayoutgetOk<'_>,
     ) {
         let call = self.calls.get(slot);
         let (op, conn) = (call.op, call.conn);
-        let proc = self.ops.get(op).proc;
+        let Some(of) = self.own.closing(place).and_then(|of| of.layout) else {
+            return;
+        };
         self.counters.add(match access {
             Access::Read => Tally::LayoutsRead,
             Access::Write => Tally::LayoutsWrite,
         });
+        let is_gone = |entry: &FileLayout| entry.standing == Standing::Gone;
+        if self.own.layouts.get(of).is_none_or(is_gone) {
+            // The server has lost its open, and the layout with it.
+            return;
+        }
         let version = |id: &Deviceid4| self.own.client_of(conn).version_of(id);
         let usable = usable_layout(granted, access, version);
         let credential = usable.and_then(|usable| self.own.data_servers.credential(usable.user));
@@ -133,7 +193,7 @@ impl Core<Sessions> {
         if part.is_none_or(|part| part.state == PartState::Refused) {
             self.counters.add(Tally::LayoutsUnusable);
         }
-        let Some(layout) = self.layout_of(proc, key) else {
+        let Some(layout) = self.own.layouts.get_mut(of) else {
             return;
         };
         layout.stateid = Some(granted.stateid);
@@ -177,27 +237,26 @@ impl Core<Sessions> {
 
     /// LAYOUTGET has ended, whatever its outcome: what waits for it goes on, unless the data server is not
     /// known yet.
-    pub(super) fn layout_asked(&mut self, op: u32, key: u32, access: Access) {
-        let proc = self.ops.get(op).proc;
-        let state = self.part_of(proc, key, access).map(|part| part.state);
-        match state {
-            Some(PartState::AwaitsDevice) => return,
-            Some(PartState::Asked) => {
+    pub(super) fn layout_asked(&mut self, conn: u32, place: u32, access: Access) {
+        let Some((of, layout)) = self.layout_call_ended(conn, place) else {
+            return;
+        };
+        let Some(entry) = self.own.layouts.get_mut(layout) else {
+            return;
+        };
+        let is_gone = entry.standing == Standing::Gone;
+        let part = entry.part_mut(access);
+        match part.state {
+            _ if is_gone => {}
+            // The entry stays with the file.
+            PartState::AwaitsDevice => return self.own.layouts.let_go(layout),
+            PartState::Asked => {
+                part.state = PartState::Refused;
                 self.counters.add(Tally::LayoutsRefused);
-                if let Some(part) = self.part_of(proc, key, access) {
-                    part.state = PartState::Refused;
-                }
             }
-            _ => {}
+            PartState::Unasked | PartState::Held(_) | PartState::Refused => {}
         }
-        self.end_asking(proc, key);
-    }
-
-    pub(super) fn end_asking(&mut self, proc: u32, key: u32) {
-        if let Some(file) = self.own.opens[proc as usize].find(key) {
-            file.is_asking = false;
-        }
-        self.wake(proc, key);
+        self.end_asking(&of, layout);
     }
 
     pub(super) fn getdeviceinfo_results(
@@ -212,13 +271,26 @@ impl Core<Sessions> {
         let usable = match answer.map_err(|failed| failed.status()) {
             Ok(answer) => usable_device(&answer),
             Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => return Err(status.into()),
+            Err(status) if is_lasting(status) => {
+                tracing::warn!(%status, "GETDEVICEINFO was refused: this data server is not used");
+                self.own
+                    .client(conn)
+                    .set_device(device, DeviceState::Unusable);
+                return Ok(CallOutcome::Ok);
+            }
             Err(status) => {
                 tracing::debug!(%status, "GETDEVICEINFO was refused");
-                None
+                return Ok(CallOutcome::Ok);
             }
         };
+        if let Err(reason) = usable {
+            tracing::warn!(
+                reason,
+                "a data server is not used; its files are read and written by way of the metadata server"
+            );
+        }
         let calls = &mut self.calls;
-        let known = usable.and_then(|usable| {
+        let known = usable.ok().and_then(|usable| {
             let servers = &mut self.own.data_servers;
             let server = servers.server_at(usable.address, || calls.add_connection())?;
             Some((server, usable))
@@ -254,15 +326,16 @@ impl Core<Sessions> {
         for proc in self.procs_of(conn) {
             let waiting: Vec<u32> = self.own.opens[proc].asking().collect();
             for key in waiting {
-                self.place_waiting(proc as u32, key, &id, state);
+                self.place_waiting((proc as u32, key), &id, state);
             }
         }
     }
 
-    fn place_waiting(&mut self, proc: u32, key: u32, id: &Deviceid4, state: DeviceState) {
-        let Some(layout) = self.layout_of(proc, key) else {
-            return;
-        };
+    fn place_waiting(&mut self, (proc, key): (u32, u32), id: &Deviceid4, state: DeviceState) {
+        let file = self.own.opens[proc as usize].find(key);
+        let Some(file) = file else { return };
+        let layout = file.layout.and_then(|of| self.own.layouts.get_mut(of));
+        let Some(layout) = layout else { return };
         let mut refused = 0;
         let mut is_settled = false;
         for access in Access::ALL {
@@ -281,9 +354,11 @@ impl Core<Sessions> {
                 }
             };
         }
-        self.counters.add_many(Tally::LayoutsUnusable, refused);
         if is_settled {
-            self.end_asking(proc, key);
+            file.is_asking = false;
+            file.is_sent = false;
+            self.counters.add_many(Tally::LayoutsUnusable, refused);
+            self.wake(proc, key);
         }
     }
 }

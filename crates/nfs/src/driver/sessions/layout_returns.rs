@@ -2,7 +2,9 @@
 //! CB_LAYOUTRECALL (section 20.3), and what is lost.
 
 use super::compounds::StateCall;
+use super::layout_commits::layoutcommit;
 use super::layouts::{FileLayout, Standing, TransferError};
+use super::opens;
 use super::results::{Early, Results};
 use super::state::{Closing, Sessions};
 use crate::driver::core::Core;
@@ -32,18 +34,7 @@ impl Core<Sessions> {
             return;
         };
         if commits {
-            compound.op(&LayoutcommitArgs {
-                offset: 0,
-                length: u64::MAX,
-                reclaim: false,
-                stateid,
-                last_write_offset: layout.last_write,
-                time_modify: None,
-                layoutupdate: LayoutContent4 {
-                    layout_type: layout_type::FLEX_FILES,
-                    body: &[],
-                },
-            });
+            compound.op(&layoutcommit(stateid, layout.last_write));
         }
         let mut report = Vec::new();
         let body = match &layout.error {
@@ -67,16 +58,26 @@ impl Core<Sessions> {
     }
 
     /// Begins the LAYOUTRETURN of layouts that were recalled, or whose data server has failed, and that no
-    /// call uses; `false`: there is no capacity for a call.
+    /// call uses. What needs a COMMIT is committed before that; what a data server that has failed has not
+    /// committed is written again to the metadata server. `false`: there is no capacity for a call.
     pub(super) fn return_due_layouts(&mut self, conn: u32) -> bool {
         for proc in self.procs_of(conn) {
-            loop {
-                let due = self.own.opens[proc].layouts().find(|(_, layout)| {
-                    let layout = self.own.layouts.get(*layout);
-                    layout.is_some_and(FileLayout::is_due)
-                });
-                let Some((key, layout)) = due else { break };
-                if !self.return_layout(conn, proc as u32, key, layout) {
+            let is_due = |(_, layout): &(u32, u32)| {
+                let layout = self.own.layouts.get(*layout);
+                layout.is_some_and(FileLayout::is_due)
+            };
+            let due: Vec<(u32, u32)> = self.own.opens[proc].layouts().filter(is_due).collect();
+            for (key, layout) in due {
+                let place = (proc as u32, key);
+                let standing = self.own.layouts.get(layout).map(|of| of.standing);
+                let is_begun = match standing == Some(Standing::Recalled)
+                    && self.has_uncommitted(place, layout)
+                {
+                    true => opens::object_of(key)
+                        .is_none_or(|object| self.settle_file(proc as u32, object)),
+                    false => self.return_layout(conn, place, layout),
+                };
+                if !is_begun {
                     return false;
                 }
             }
@@ -84,33 +85,16 @@ impl Core<Sessions> {
         true
     }
 
-    fn return_layout(&mut self, conn: u32, proc: u32, key: u32, layout: u32) -> bool {
-        let handle = self.handle_of(proc, key);
+    /// A file that is being filled is closed by the operation, so that its LAYOUTRETURN is a call of that, too.
+    fn return_layout(&mut self, conn: u32, (proc, key): (u32, u32), layout: u32) -> bool {
         let known = self.own.layouts.get(layout);
-        let Some(stateid) = known.and_then(|known| known.stateid) else {
-            return false;
-        };
         let commits = known.is_some_and(|known| known.last_write.is_some());
-        let place = self.own.keep_closing(Closing {
-            stateid,
-            handle,
-            proc,
-            key,
-            owner: None,
-            lock_owner: None,
-            layout: Some(layout),
-            is_unclosed: false,
-        });
-        if !self.own_call(conn, None, StateCall::ReturnLayout(place, commits)) {
-            self.own.forget_closing(place);
-            return false;
-        }
-        self.own.layouts.hold(layout);
-        if let Some(file) = self.own.opens[proc as usize].find(key) {
-            file.is_asking = true;
-        }
-        self.own.client(conn).closing += 1;
-        true
+        let op = match opens::object_of(key) {
+            Some(_) => None,
+            None => Some(opens::fill_of(key)),
+        };
+        let kind = |place| StateCall::ReturnLayout(place, commits);
+        self.begin_layout_call(op, conn, (proc, key), kind)
     }
 
     /// Whether layouts of the connection's files are to be returned later.
@@ -201,20 +185,15 @@ impl Core<Sessions> {
 
     /// LAYOUTRETURN has ended, whatever its outcome.
     pub(super) fn layout_returned(&mut self, conn: u32, place: u32) {
-        let client = self.own.client(conn);
-        client.closing = client.closing.saturating_sub(1);
-        let Some(returned) = self.own.forget_closing(place) else {
+        let Some((returned, layout)) = self.layout_call_ended(conn, place) else {
             return;
         };
-        if let Some(place) = returned.layout {
-            if let Some(layout) = self.own.layouts.get_mut(place)
-                && layout.standing != Standing::Gone
-            {
-                layout.reset();
-            }
-            self.own.layouts.let_go(place);
+        if let Some(layout) = self.own.layouts.get_mut(layout)
+            && layout.standing != Standing::Gone
+        {
+            layout.reset();
         }
-        self.end_asking(returned.proc, returned.key);
+        self.end_asking(&returned, layout);
     }
 
     /// CB_LAYOUTRECALL: layouts are returned when no call uses them. The layouts of a file are returned

@@ -90,6 +90,8 @@ pub(super) struct FileLayout {
     holders: u32,
     /// The last byte that was written and that LAYOUTCOMMIT is to report (RFC 8881 section 18.42).
     pub(super) last_write: Option<u64>,
+    /// The last byte that the LAYOUTCOMMIT under way reports.
+    pub(super) reported: Option<u64>,
     /// The first error of a data server.
     pub(super) error: Option<TransferError>,
 }
@@ -123,6 +125,7 @@ impl FileLayout {
             users: 0,
             holders: 1,
             last_write: None,
+            reported: None,
             error: None,
         })
     }

@@ -175,7 +175,10 @@ impl Core<Sessions> {
     /// OPEN, CLOSE or LAYOUTGET that is under way or is begun here, or goes to a data server.
     pub(super) fn prepare(&mut self, slot: u32) -> Prepared {
         match self.prepare_open(slot) {
-            Prepared::Ready if self.own.uses_layouts() => self.prepare_layout(slot),
+            Prepared::Ready if self.own.uses_layouts() => match self.prepare_layout(slot) {
+                Prepared::Ready => self.prepare_size(slot),
+                prepared => prepared,
+            },
             prepared => prepared,
         }
     }
@@ -190,33 +193,22 @@ impl Core<Sessions> {
         let call = self.calls.get(slot);
         let (op, conn) = (call.op, call.conn);
         let proc = self.ops.get(op).proc;
-        let now = self.state.now;
-        let file = self.own.opens[proc as usize].find(key);
+        let file = self.own.opens[proc as usize].get(key);
         let lacks = |file: &OpenFile| access & !file.access != 0;
-        let lacks_access = file.as_deref().is_some_and(lacks);
-        let has_turn = file.as_deref().is_some_and(|file| file.turn.is_some());
-        let is_asking = file.as_deref().is_some_and(|file| file.is_asking);
-        let (state, is_sent) = file.map_or((None, false), |f| (Some(f.state), f.is_sent));
-        let is_begun = match (state, is_to_be_open) {
+        let lacks_access = file.is_some_and(lacks);
+        let has_turn = file.is_some_and(|file| file.turn.is_some());
+        let is_asking = file.is_some_and(|file| file.is_asking);
+        let is_begun = match (file.map(|file| file.state), is_to_be_open) {
             (Some(OpenState::Open(_)), true) if lacks_access && is_asking => true,
             (Some(OpenState::Open(_)), true) if lacks_access => self.open(op, conn, key, access),
             (Some(OpenState::Open(_)), true) | (None, false) => return Prepared::Ready,
             (Some(OpenState::Open(_)), false) if is_asking => true,
-            (Some(OpenState::Opening | OpenState::Confirming(_) | OpenState::Closing), _) => {
-                // The wait for another operation's call is service time, too.
-                if is_sent {
-                    self.ops.get_mut(op).stamp_sent(now);
-                }
-                true
-            }
+            (Some(OpenState::Opening | OpenState::Confirming(_) | OpenState::Closing), _) => true,
             (None, true) => {
                 self.make_space(op, conn);
                 self.open(op, conn, key, access)
             }
-            (Some(OpenState::Open(_)), false) if has_turn => {
-                self.ops.get_mut(op).stamp_sent(now);
-                true
-            }
+            (Some(OpenState::Open(_)), false) if has_turn => true,
             (Some(OpenState::Open(_)), false) => self.close(Some(op), conn, proc, key),
         };
         match is_begun {
@@ -225,9 +217,15 @@ impl Core<Sessions> {
         }
     }
 
-    /// Has a call wait until the file is looked at again.
+    /// Has a call wait until the file is looked at again. The wait for another operation's call that was sent is
+    /// service time, too.
     pub(super) fn wait_for(&mut self, slot: u32, proc: u32, key: u32) -> Prepared {
-        let xid = self.calls.get(slot).xid;
+        let call = self.calls.get(slot);
+        let (xid, op, now) = (call.xid, call.op, self.state.now);
+        let file = self.own.opens[proc as usize].get(key);
+        if file.is_some_and(|file| file.is_sent || file.turn.is_some()) {
+            self.ops.get_mut(op).stamp_sent(now);
+        }
         self.stop_using(slot);
         let call = self.calls.get(slot);
         if !call.on_wire && !call.own.is_repeated {
@@ -251,11 +249,17 @@ impl Core<Sessions> {
         true
     }
 
-    /// Closes the file that was not used for the longest time, if the proc has too many open.
+    /// Closes the file that was not used for the longest time, if the proc has too many open. One with data that
+    /// needs a COMMIT with its layout stays open.
     pub(super) fn make_space(&mut self, op: u32, conn: u32) {
         let proc = self.ops.get(op).proc;
-        if let Some(key) = self.own.opens[proc as usize].surplus() {
-            self.close(Some(op), conn, proc, key);
+        let mut staying = Vec::new();
+        while let Some((key, layout)) = self.own.opens[proc as usize].surplus(&staying) {
+            if layout.is_none_or(|layout| !self.has_uncommitted((proc, key), layout)) {
+                self.close(Some(op), conn, proc, key);
+                return;
+            }
+            staying.push(key);
         }
     }
 
@@ -397,18 +401,30 @@ impl Core<Sessions> {
         }
     }
 
-    /// An OPEN or CLOSE is sent: the service time of the operations that wait for it begins.
-    pub(super) fn state_call_sent(&mut self, slot: u32) {
+    /// The file that calls wait for, if this call is one that they wait for.
+    fn waited_for(&self, slot: u32) -> Option<(u32, u32)> {
         let call = self.calls.get(slot);
-        let place = match call.own.kind {
-            Some(StateCall::Open(key) | StateCall::Confirm(key) | StateCall::Layoutget(key, _)) => {
+        match call.own.kind? {
+            StateCall::Open(key) | StateCall::Confirm(key) => {
                 Some((self.ops.get(call.op).proc, key))
             }
-            Some(StateCall::Close(place) | StateCall::CloseReturning(place, _)) => {
+            StateCall::Close(place) | StateCall::CloseReturning(place, _) => {
                 self.own.closing(place).map(|c| (c.proc, c.key))
             }
+            StateCall::Layoutget(place, _)
+            | StateCall::CommitLayout(place)
+            | StateCall::ReturnLayout(place, _) => {
+                let of = self.own.closing(place)?;
+                let opens = &self.own.opens[of.proc as usize];
+                Some((of.proc, opens.with_layout(of.layout?)?))
+            }
             _ => None,
-        };
+        }
+    }
+
+    /// A call that others wait for is sent: the service time of their operations begins.
+    pub(super) fn state_call_sent(&mut self, slot: u32) {
+        let place = self.waited_for(slot);
         let Some((proc, key)) = place else {
             return;
         };

@@ -78,7 +78,7 @@ pub(super) struct OpenFile {
     pub(super) layout: Option<u32>,
     /// LAYOUTGET or LAYOUTRETURN is under way: it is not closed.
     pub(super) is_asking: bool,
-    /// The OPEN, CLOSE or LAYOUTGET under way was sent.
+    /// The OPEN, CLOSE, LAYOUTGET or LAYOUTRETURN under way was sent.
     pub(super) is_sent: bool,
     /// Calls under way that use it.
     pub(super) users: u32,
@@ -262,23 +262,24 @@ impl ProcOpens {
     }
 
     /// The open file to be closed so that another one can be opened: the one that was not used
-    /// for the longest time, if there are too many. Those in use are not chosen.
-    pub(super) fn surplus(&self) -> Option<u32> {
+    /// for the longest time, if there are too many, with its entry in the table of layouts. Those in use and the
+    /// `staying` ones are not chosen.
+    pub(super) fn surplus(&self, staying: &[u32]) -> Option<(u32, Option<u32>)> {
         if self.keys.len() < OPENS_MAX {
             return None;
         }
         let is_open = |file: &OpenFile| matches!(file.state, OpenState::Open(_));
         let files = self.keys.iter().zip(&self.files);
-        let staying = files.filter(|(_, file)| file.state != OpenState::Closing);
-        let count = staying.clone().count();
+        let left = files.filter(|(_, file)| file.state != OpenState::Closing);
+        let count = left.clone().count();
         let is_idle = |file: &OpenFile| is_open(file) && file.users == 0 && !file.is_asking;
-        let mut idle = staying.filter(|(_, file)| is_idle(file));
+        let mut idle = left.filter(|(key, file)| is_idle(file) && !staying.contains(key));
         let first = idle.next()?;
         let oldest = idle.fold(first, |a, b| match b.1.last_use < a.1.last_use {
             true => b,
             false => a,
         });
-        (count >= OPENS_MAX).then_some(*oldest.0)
+        (count >= OPENS_MAX).then_some((*oldest.0, oldest.1.layout))
     }
 
     /// Whether OPEN or CLOSE of this file is under way, or a layout of it is asked for or returned.
@@ -299,6 +300,13 @@ impl ProcOpens {
     pub(super) fn asking(&self) -> impl Iterator<Item = u32> {
         let files = self.keys.iter().zip(&self.files);
         files.filter_map(|(key, file)| file.is_asking.then_some(*key))
+    }
+
+    /// The key of the file with this entry in the table of layouts.
+    pub(super) fn with_layout(&self, layout: u32) -> Option<u32> {
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(_, file)| file.layout == Some(layout));
+        found.map(|(key, _)| *key)
     }
 
     /// Takes all entries in the table of layouts.
@@ -366,18 +374,19 @@ mod tests {
         let mut opens = ProcOpens::default();
         for n in 0..OPENS_MAX as u32 - 1 {
             opens.set(n, OPEN, u64::from(n));
-            assert_eq!(opens.surplus(), None);
+            assert_eq!(opens.surplus(&[]), None);
         }
         opens.set(63, OpenState::Opening, 63);
-        assert_eq!(opens.surplus(), Some(0));
+        assert_eq!(opens.surplus(&[]), Some((0, None)));
+        assert_eq!(opens.surplus(&[0]), Some((1, None)));
         assert!(opens.used(0, 100).is_some());
-        assert_eq!(opens.surplus(), Some(1));
+        assert_eq!(opens.surplus(&[]), Some((1, None)));
         if let Some(file) = opens.find(1) {
             file.users = 1;
         }
-        assert_eq!(opens.surplus(), Some(2), "1 is in use");
+        assert_eq!(opens.surplus(&[]), Some((2, None)), "1 is in use");
         opens.set(2, OpenState::Closing, 2);
-        assert_eq!(opens.surplus(), None, "one is being closed");
+        assert_eq!(opens.surplus(&[]), None, "one is being closed");
         assert_eq!(opens.used(2, 101), None);
         assert_eq!(opens.used(63, 101), None);
     }

@@ -289,8 +289,9 @@ impl Core<Sessions> {
                 let client = self.own.client(conn);
                 client.closing = client.closing.saturating_sub(1);
             }
-            Some(StateCall::Layoutget(key, access)) => self.layout_asked(op, key, access),
+            Some(StateCall::Layoutget(place, access)) => self.layout_asked(conn, place, access),
             Some(StateCall::Getdeviceinfo(device)) => self.device_asked(conn, device),
+            Some(StateCall::CommitLayout(place)) => self.layout_committed(conn, place),
             Some(StateCall::ReturnLayout(place, _)) => self.layout_returned(conn, place),
             Some(StateCall::CloseReturning(place, _)) => {
                 if !self.close_alone(conn, op, place, outcome) {

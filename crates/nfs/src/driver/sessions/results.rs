@@ -113,10 +113,11 @@ impl Core<Sessions> {
                 self.confirmed(slot, key, stateid);
                 Ok(CallOutcome::Ok)
             }
-            StateCall::Layoutget(key, access) => {
-                self.layoutget_results(slot, (key, access), compound)
+            StateCall::Layoutget(place, access) => {
+                self.layoutget_results(slot, (place, access), compound)
             }
             StateCall::Getdeviceinfo(device) => self.getdeviceinfo_results(slot, device, compound),
+            StateCall::CommitLayout(place) => self.layoutcommit_results(place, compound),
             StateCall::ReturnLayout(_, commits) => self.return_layout_results(commits, compound),
             StateCall::Close(_) | StateCall::CloseReturning(..) => {
                 let is_at_close = match kind {

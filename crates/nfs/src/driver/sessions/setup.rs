@@ -17,6 +17,13 @@ use filermark_onc::rpc::ReplyHeader;
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
 use std::io;
 
+/// Why a server does not bind a connection to the session that others use, and what to do.
+const NOT_BOUND: &str = "the server does not bind another connection to the session; \
+                         set a smaller NCONNECT, or CLIENT_IDS=connection";
+pub(super) const SPREAD: &str = "the server does not know the session that another connection uses, again and again: \
+                      a load balancer seems to spread the connections over servers that share no sessions; \
+                      set NCONNECT=1 and CLIENT_IDS=connection, or use the address of one server";
+
 impl Core<Sessions> {
     /// The connection is there: its client's session is set up, or goes on with it.
     pub(super) fn connect_client(&mut self, conn: u32) -> Event {
@@ -163,14 +170,17 @@ impl Core<Sessions> {
                 return Event::Up;
             }
             Nfsstat4::Delay => return self.wait_for_server(conn, DELAY_FIRST),
+            _ if !self.own.has_another(conn) => {}
             Nfsstat4::Badsession
             | Nfsstat4::Deadsession
             | Nfsstat4::StaleClientid
-            | Nfsstat4::Expired => {}
-            status if self.own.has_another(conn) => {
-                return self.refuse_conn(conn, &status.to_string());
+            | Nfsstat4::Expired => {
+                let now = self.state.now;
+                if !self.own.client(conn).lose_on_another(now) {
+                    return self.refuse_conn(conn, status, SPREAD);
+                }
             }
-            _ => {}
+            status => return self.refuse_conn(conn, status, NOT_BOUND),
         }
         self.lose_session(conn);
         self.set_up(conn)

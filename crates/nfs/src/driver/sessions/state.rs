@@ -41,6 +41,8 @@ pub(crate) struct SessionCall {
     pub(super) at_data_server: bool,
     /// The server may have executed it in an earlier session; in version 4.0 on an earlier connection.
     pub(super) is_repeated: bool,
+    /// How often it has waited for COMMIT or LAYOUTCOMMIT of its files.
+    pub(super) commits: u8,
     /// How often its file was opened again because the server had lost the state.
     pub(super) reopened: u8,
 }
@@ -53,7 +55,7 @@ pub(super) struct Waiter {
     pub(super) xid: u32,
 }
 
-/// A file that is being closed, or whose delegation is being returned.
+/// A file that is being closed, whose delegation is being returned, or about whose layouts a call is under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closing {
     pub(super) stateid: Stateid4,

@@ -1,6 +1,8 @@
 //! The load of version 4 against a server in the test.
 
 mod delegations;
+mod layout_calls;
+mod layout_commits;
 mod layouts;
 mod recovery;
 mod refusals;

@@ -46,13 +46,11 @@ impl Core<Sessions> {
         let Some(layout) = self.layout_for(proc, key, is_commit) else {
             return Prepared::Ready;
         };
-        let Some(route) = self.own.layouts.get(layout).map(|of| of.route(access)) else {
-            return Prepared::Ready;
-        };
-        match route {
+        let file = self.own.opens[proc as usize].get(key);
+        let is_asking = file.is_some_and(|file| file.is_asking);
+        match self.route_of(op, layout, access, is_commit) {
             Route::MetadataServer => Prepared::Ready,
-            // What was written without a layout is with the metadata server.
-            Route::Ask(_) if is_commit => Prepared::Ready,
+            Route::Ask(_) if is_asking => self.wait_for(slot, proc, key),
             Route::Ask(access) if !self.ask_layout(op, conn, key, access) => Prepared::Blocked,
             Route::Ask(_) | Route::Wait => self.wait_for(slot, proc, key),
             Route::DataServer(server, _) if self.is_gone(server) => {
@@ -64,6 +62,17 @@ impl Core<Sessions> {
                 self.send_to_data_server(slot, server);
                 Prepared::Parked
             }
+        }
+    }
+
+    fn route_of(&self, op: u32, layout: u32, access: Access, is_commit: bool) -> Route {
+        match is_commit {
+            true => self.route_of_commit(op, layout),
+            false => self
+                .own
+                .layouts
+                .get(layout)
+                .map_or(Route::MetadataServer, |of| of.route(access)),
         }
     }
 
@@ -192,8 +201,10 @@ impl Core<Sessions> {
         let Some((layout, access)) = known else {
             return false;
         };
-        match self.own.layouts.get(layout).map(|of| of.route(access)) {
-            Some(Route::DataServer(at, with)) if at == server => {
+        let call = self.calls.get(slot);
+        let is_commit = call.procedure == Procedure::Commit;
+        match self.route_of(call.op, layout, access, is_commit) {
+            Route::DataServer(at, with) if at == server => {
                 self.use_layout(slot, (proc, key), layout, with);
                 true
             }

@@ -9,6 +9,7 @@ use super::state::Sessions;
 use crate::driver::core::Core;
 use filermark_driver_kit::sockets::Event;
 use filermark_model::Nanos;
+use filermark_onc::nfs4::Nfsstat4;
 use std::io;
 
 impl Sessions {
@@ -80,7 +81,7 @@ impl Sessions {
 
 impl Core<Sessions> {
     /// The connection of a client for the next call: they take turns. One that is being made gets no second
-    /// call as long as there is another one.
+    /// call as long as there is another one, and one that the server does not bind to the session gets none.
     #[inline]
     pub(super) fn route_call(&mut self, conn: u32) -> u32 {
         match self.own.client_of(conn).conns().len() {
@@ -95,12 +96,17 @@ impl Core<Sessions> {
         for _ in 0..client.conns().len() {
             let next = client.take_turn();
             let of = &conns[next as usize];
-            let is_free = !of.is_refused && self.calls.first(next).is_none();
-            if of.stage == Stage::Up || is_free {
+            if of.stage == Stage::Up || !of.is_refused && self.calls.first(next).is_none() {
                 return next;
             }
         }
-        client.take_turn()
+        for _ in 0..client.conns().len() {
+            let next = client.take_turn();
+            if !conns[next as usize].is_refused {
+                return next;
+            }
+        }
+        conn
     }
 
     /// A slot of the client is free: the connection that has waited for the longest time may take it.
@@ -173,11 +179,9 @@ impl Core<Sessions> {
     }
 
     /// The server does not bind the connection to the session that others use.
-    pub(super) fn refuse_conn(&mut self, conn: u32, status: &str) -> Event {
+    pub(super) fn refuse_conn(&mut self, conn: u32, status: Nfsstat4, why: &str) -> Event {
         self.own.conn(conn).is_refused = true;
-        Event::Refused(format!(
-            "BIND_CONN_TO_SESSION: {status}: the server does not bind another connection to the session; \
-             set a smaller NCONNECT, or CLIENT_IDS=connection"
-        ))
+        tracing::warn!("BIND_CONN_TO_SESSION: {status}: {why}");
+        Event::Refused(format!("BIND_CONN_TO_SESSION: {status}: {why}"))
     }
 }

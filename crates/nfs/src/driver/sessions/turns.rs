@@ -96,24 +96,24 @@ impl Core<Sessions> {
         self.wake(proc, key);
     }
 
-    /// LOCK or LOCKU was not answered: the numbers that the server expects are not known. The file is closed, and
-    /// what it has locked goes with it.
-    pub(super) fn lose_locks(&mut self, slot: u32) {
+    /// LOCK or LOCKU was not answered, or its number is not the one that the server expects: which one that is is
+    /// not known. The file is closed, and what it has locked goes with it. Returns whether it was closed.
+    pub(super) fn lose_locks(&mut self, slot: u32, is_answered: bool) -> bool {
         let Some((_, opener)) = self.numbering(slot) else {
-            return;
+            return false;
         };
-        let is_numbered_by_opener = opener.is_some();
+        let is_opener_lost = opener.is_some() && !is_answered;
         let Some((proc, key)) = self.locks_of(slot) else {
-            return;
+            return false;
         };
         let conn = self.calls.get(slot).conn;
         if let Some(file) = self.own.opens[proc as usize].find(key) {
-            if is_numbered_by_opener {
+            if is_opener_lost {
                 file.owner = None;
             }
             file.turn = None;
         }
-        self.close(None, conn, proc, key);
+        self.close(None, conn, proc, key)
     }
 
     /// LOCK: who locks, and with what state.

@@ -97,11 +97,17 @@ impl Core<Sessions> {
                 self.send_anew(slot);
                 Some(Judged::Requeued)
             }
-            // The file is opened again, by another owner.
+            // The file is opened again, and locked by another owner.
             (Nfsstat4::BadSeqid, Some(StateCall::Work(Work::Lock)))
-                if self.open_again(slot, status) =>
+                if self.may_open_again(slot) && self.lose_locks(slot, true) =>
             {
+                self.stop_using(slot);
+                self.send_anew(slot);
                 Some(Judged::Requeued)
+            }
+            (Nfsstat4::BadSeqid, Some(StateCall::Work(Work::Lock | Work::Unlock))) => {
+                self.lose_locks(slot, true);
+                None
             }
             (
                 Nfsstat4::StaleClientid
@@ -211,7 +217,8 @@ impl Core<Sessions> {
         );
         match call.own.kind {
             Some(StateCall::Work(Work::Lock | Work::Unlock)) if is_unanswered && was_sent => {
-                return self.lose_locks(slot);
+                self.lose_locks(slot, false);
+                return;
             }
             // The owner stays with the operation.
             Some(StateCall::Work(Work::Confirm | Work::Close)) => {

@@ -122,6 +122,8 @@ pub(super) struct WorkState {
     pub(super) pinned: Option<u32>,
     /// COPY: bytes that were copied. READ of them: bytes that were read back.
     pub(super) copied: u64,
+    /// READ of what was copied: bytes that the call under way asks for. The transfer size may change meanwhile.
+    pub(super) asked: u32,
     /// COPY: the verifier of what is not stable.
     pub(super) verf: Option<Verf>,
     /// What changes a scratch file: its number among the operations that do; no other one was under way.

@@ -38,8 +38,14 @@ fn every_io() -> impl Iterator<Item = Io> {
 }
 
 fn benches() -> impl Iterator<Item = Bench> {
-    let bench = |dir| Bench::on(dir, PosixPlan::default(), VerifyLevel::All, &["CL0_TEST"]);
-    both().into_iter().map(bench)
+    let bench = |(depth, dir)| {
+        let plan = PosixPlan::default();
+        Bench::with_depth(depth, dir, plan, VerifyLevel::All, &["CL0_TEST"])
+    };
+    let all = DEPTHS
+        .iter()
+        .flat_map(|depth| both().into_iter().map(|dir| (*depth, dir)));
+    all.map(bench)
 }
 
 #[test]

@@ -540,6 +540,11 @@ impl State {
         stateid.seqid == latest && is_known
     }
 
+    /// Whether this is the state of an open file, or of a layout.
+    fn is_open(&self, stateid: &Stateid4) -> bool {
+        self.opens.contains_key(&stateid.other) || self.layouts.held.contains_key(&stateid.other)
+    }
+
     pub(super) fn open(&mut self, owner: &[u8]) -> Stateid4 {
         let mut other = [7; 12];
         other[..8].copy_from_slice(&self.next.to_be_bytes());
@@ -702,6 +707,14 @@ impl State {
                 out.extend_from_slice(&[5; 8]);
                 out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 1]);
             }),
+            // A busy server refuses it when the file is open again.
+            Args::Layoutget(args)
+                if !self.is_open(&args.stateid)
+                    && (!self.layouts.is_busy || !self.opens.is_empty()) =>
+            {
+                self.layouts.is_busy = false;
+                compound.fail(Operation::Layoutget, Nfsstat4::BadStateid)
+            }
             other => match self.layouts.execute(other, current, compound) {
                 Some(status) => status,
                 None => panic!("{other:?} is not expected"),

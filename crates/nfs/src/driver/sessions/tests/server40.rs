@@ -26,6 +26,8 @@ pub(super) struct State40 {
     pub(super) opened: Vec<(Vec<u8>, Vec<u8>)>,
     /// By the owner of locks: how many are held.
     held: BTreeMap<Vec<u8>, usize>,
+    /// By the state of an open: the owners of its locks.
+    lockers: BTreeMap<[u8; 12], Vec<Vec<u8>>>,
     /// The owners of locks that were released.
     pub(super) released: usize,
     /// Operations with a number that was not the next one.
@@ -245,6 +247,17 @@ impl State {
             {
                 compound.fail(Operation::Close, Nfsstat4::OldStateid)
             }
+            Args::Close(args) => {
+                // What is locked goes with the open (RFC 7530 section 16.2.4).
+                let status = self.execute(op, current, compound);
+                if status == Nfsstat4::Ok {
+                    let lockers = self.v40.lockers.remove(&args.open_stateid.other);
+                    for owner in lockers.into_iter().flatten() {
+                        self.v40.held.insert(owner, 0);
+                    }
+                }
+                status
+            }
             Args::Lock(args) => match self.lock40(&args.locker, current) {
                 Ok(lock_stateid) => compound.result::<LockArgs<'_>>(&Ok(LockOk { lock_stateid })),
                 Err(status) => compound.fail(Operation::Lock, status),
@@ -259,7 +272,8 @@ impl State {
             Args::ReleaseLockowner(args) => {
                 assert!(self.clients.contains(&args.lock_owner.clientid));
                 let owner = args.lock_owner.owner;
-                assert_eq!(self.v40.held.remove(owner), Some(0), "it holds nothing");
+                let held = self.v40.held.remove(owner).unwrap_or_default();
+                assert_eq!(held, 0, "it holds nothing");
                 self.v40.owners.remove(owner);
                 self.v40.released += 1;
                 compound.result::<ReleaseLockownerArgs<'_>>(&Ok(()))
@@ -295,6 +309,8 @@ impl State {
                 other[..8].copy_from_slice(&self.next.to_be_bytes());
                 self.next += 1;
                 let owner = new.lock_owner.owner.to_vec();
+                let lockers = self.v40.lockers.entry(new.open_stateid.other);
+                lockers.or_default().push(owner.clone());
                 assert!(
                     !self.v40.held.contains_key(&owner),
                     "it has a state already"

@@ -24,6 +24,8 @@ pub(super) struct LayoutServer {
     pub(super) tightly_coupled: bool,
     /// LAYOUTGET is answered with this.
     pub(super) refuses: Option<Nfsstat4>,
+    /// LAYOUTGET is answered with NFS4ERR_DELAY, until one has come for an open that is not known.
+    pub(super) is_busy: bool,
     /// What is held: the handle of the file, and the sequence number.
     pub(super) held: BTreeMap<[u8; 12], (Vec<u8>, u32)>,
     /// The number of the last state.
@@ -44,6 +46,7 @@ impl Default for LayoutServer {
             copies: 1,
             tightly_coupled: false,
             refuses: None,
+            is_busy: false,
             held: BTreeMap::new(),
             last: 0,
             asked: Vec::new(),
@@ -95,6 +98,7 @@ impl LayoutServer {
     ) -> Nfsstat4 {
         self.asked.push(args.iomode);
         match self.refuses {
+            None if self.is_busy => return compound.fail(Operation::Layoutget, Nfsstat4::Delay),
             None => {}
             Some(Nfsstat4::Layouttrylater) => {
                 return compound.result::<LayoutgetArgs>(&Err(LayoutgetFailed::With(false)));

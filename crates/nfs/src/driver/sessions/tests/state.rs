@@ -437,7 +437,7 @@ fn an_own_call_that_cannot_be_protected_is_kept_for_the_next_context() {
     use crate::driver::sessions::SessionConn;
     use crate::driver::variant::Variant;
     let Some(contexts) = Contexts::for_tests(1) else {
-        return; // this host has no library of Kerberos
+        return;
     };
     let mut bench = Bench::new(good);
     let core = &mut bench.shard.core;

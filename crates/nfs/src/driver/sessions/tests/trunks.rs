@@ -1,7 +1,10 @@
 //! Several connections of one client and session.
 
+use super::super::conns::Stage;
 use super::*;
 use crate::driver::open::clients_of;
+use crate::driver::sessions::client::LOSSES_MAX;
+use filermark_driver_kit::sockets::Event;
 use filermark_model::plan::ClientIds;
 use filermark_onc::nfs4::Nfsstat4;
 use filermark_onc::nfs4::Operation::*;
@@ -212,6 +215,27 @@ fn slots_shrink_over_all_connections() {
     bench.end();
 }
 
+/// No call waits on a connection that the server does not bind, also while there is no other one.
+#[test]
+fn a_connection_that_was_refused_gets_no_call() {
+    let mut bench = Bench::with(trunk(3), 1, Server::start(16, good));
+    for conn in 0..3 {
+        bench.shard.core.own.conn(conn).stage = Stage::Down;
+    }
+    bench.shard.core.own.conn(1).is_refused = true;
+    for _ in 0..6 {
+        bench.submit(0, getattr());
+    }
+    let calls = [0, 1, 2].map(|conn| bench.shard.core.calls.first(conn).is_some());
+    assert_eq!(calls, [true, false, true]);
+    for conn in 0..3 {
+        bench.shard.core.own.conn(conn).stage = Stage::Up;
+    }
+    bench.shard.flush();
+    bench.wait(6);
+    bench.end();
+}
+
 /// A server that binds no further connection: a sentence, and no client is left.
 #[test]
 fn a_server_that_binds_no_other_connection_is_named() {
@@ -230,6 +254,65 @@ fn a_server_that_binds_no_other_connection_is_named() {
     let error = driver.shard4(setup, MinorVersion::V1).expect_err("refused");
     assert!(error.reason.contains("does not bind another"), "{error:?}");
     assert!(server.state().clients.is_empty());
+}
+
+/// Behind a balancer that spreads connections over servers, each of them knows only the sessions that were set up
+/// on it: that is not repeated without end, also not when calls are executed meanwhile.
+#[test]
+fn sessions_that_only_one_connection_knows_are_not_set_up_without_end() {
+    let server = Server::start(16, good);
+    let mut bench = Bench::with(trunk(2), 2, server);
+    bench.server.state().bind_refusal = Some(Nfsstat4::Badsession);
+    bench.server.state().cut_all();
+    let mut ended = 0;
+    for _ in 0..40 {
+        for proc in 0..2 {
+            bench.submit(proc, getattr());
+        }
+        let done = bench.wait(2);
+        ended = done.values().filter(|o| o.status != Status::Ok).count();
+    }
+    assert_eq!(ended, 0, "calls go over the connection that is left");
+    let conns = &bench.shard.core.own.conns;
+    let refused: Vec<u32> = (0..2)
+        .filter(|conn| conns[*conn as usize].is_refused)
+        .collect();
+    assert_eq!(refused.len(), 1);
+    let sessions = single(&bench, CreateSession);
+    assert!((8..=12).contains(&sessions), "{sessions}");
+    let core = &mut bench.shard.core;
+    let event = core.refuse_conn(
+        refused[0],
+        Nfsstat4::Badsession,
+        super::super::setup::SPREAD,
+    );
+    assert!(
+        matches!(&event, Event::Refused(why) if why.contains("balancer") && why.contains("NCONNECT=1")),
+        "{event:?}"
+    );
+    bench.end_with_sessions();
+}
+
+/// Restarts of a server that are a lease apart do not count as that.
+#[test]
+fn sessions_may_be_lost_again_after_a_lease() {
+    let mut bench = Bench::with(trunk(2), 1, Server::start(16, good));
+    let client = &mut bench.shard.core.own.clients[0];
+    let (mut now, lease) = (
+        Nanos::from_secs(1000),
+        client.renewal_wait().expect("a session"),
+    );
+    let long = Nanos(lease.0 * 3).max(Nanos::from_secs(10));
+    for _ in 0..3 * LOSSES_MAX {
+        now = now + long;
+        assert!(client.lose_on_another(now));
+    }
+    for _ in 1..LOSSES_MAX {
+        now = now + Nanos(long.0 - 1);
+        assert!(client.lose_on_another(now));
+    }
+    assert!(!client.lose_on_another(now));
+    bench.end();
 }
 
 /// With CLIENT_IDS=shared the connections to one server are a client; a connection without a proc belongs to the
@@ -251,7 +334,7 @@ fn clients_follow_from_the_plan_and_the_servers() {
 fn waits_for_the_window_of_a_context_are_counted_as_time() {
     use crate::driver::contexts::{Contexts, Space};
     let Some(contexts) = Contexts::for_tests(1) else {
-        return; // this host has no library of Kerberos
+        return;
     };
     let mut bench = Bench::new(good);
     let core = &mut bench.shard.core;

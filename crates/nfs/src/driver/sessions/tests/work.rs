@@ -453,6 +453,28 @@ fn what_was_copied_is_read_back_and_compared() {
     work.end();
 }
 
+/// Another client of the shard may get a session with smaller transfers while a READ is under way.
+#[test]
+fn a_read_back_is_judged_by_what_it_has_asked_for() {
+    let mut work = Work::new(ServerOptions::default());
+    work.good(copy(4096, 200_000));
+    // The READ is encoded.
+    work.shard.flush();
+    for file_system in &mut work.shard.core.file_systems {
+        file_system.rsize = 50_000;
+    }
+    work.wait_for_reads();
+    let counters = work.counters();
+    assert_eq!((counters["READ"], counters["checked_bytes"]), (1, 200_000));
+    // In the next one the size is the smaller one.
+    work.good(copy(4096, 200_000));
+    work.wait_for_reads();
+    let counters = work.counters();
+    assert_eq!((counters["READ"], counters["checked_bytes"]), (4, 200_000));
+    assert_eq!(counters.get("bad_replies"), None, "{counters:?}");
+    work.end();
+}
+
 /// Where only samples are compared, a part of one in 16 is read back.
 #[test]
 fn few_copies_are_read_back_without_verify() {
@@ -582,4 +604,44 @@ fn operations_that_the_server_does_not_offer_are_named_before_the_run() {
     );
     assert!(text.contains("MIXFILE"), "{text}");
     assert_eq!(refused(&[Op::Seek], &[Clone]), None);
+}
+
+/// The check before a run does the same, where it may write, and leaves nothing behind.
+#[test]
+fn the_check_before_a_run_tries_the_operations_of_the_mix() {
+    use Operation4::{Clone, Open, Remove, Seek};
+    for (is_read_only, missing, wanted) in [
+        (false, &[][..], None),
+        (
+            false,
+            &[Clone],
+            Some("does not offer clone here (NFS4ERR_NOTSUPP)"),
+        ),
+        (true, &[Clone], None),
+    ] {
+        let options = ServerOptions {
+            not_offered: missing.to_vec(),
+            read_only: is_read_only,
+            ..ServerOptions::default()
+        };
+        let change = |plan: &mut NfsPlan| {
+            plan.version = NfsVersion::V42;
+            plan.optional_ops = vec![Op::Seek, Op::Clone];
+        };
+        let world = World::new(options, change, 1);
+        let found = crate::survey::export(world.mount(), &world.driver.plan);
+        let error = found.as_ref().err().map(ToString::to_string);
+        match wanted {
+            Some(sentence) => assert!(error.expect("refused").contains(sentence)),
+            None => assert_eq!(
+                found.map(|(writable, _)| writable).ok(),
+                Some(!is_read_only)
+            ),
+        }
+        let stats = world.server.stats();
+        let tried = u64::from(!is_read_only);
+        for operation in [Open, Remove, Seek, Clone] {
+            assert_eq!(stats.of4(operation), tried, "{operation:?} {missing:?}");
+        }
+    }
 }

@@ -1,0 +1,349 @@
+//! Reads and writes that are under way while the shard goes on: those of workloads with a depth
+//! above 1, by `crate::sys::uring`.
+//!
+//! An operation is begun in `submit`, is sent with all others of its turn by the one system call
+//! of `poll` that also waits, and ends with the last of its calls: a short transfer is continued,
+//! an alignment that is refused is followed by the next, a write that commits by an fsync. Its
+//! buffer is the slot's, and stays the kernel's until the call has ended, whatever the engine
+//! does meanwhile.
+//!
+//! Operations with other actions wait in `submit`, as in a shard without depth; what is queued is
+//! sent before, so that it does not wait for them.
+
+use super::PosixShard;
+use super::progress::{ReadProgress, WriteProgress};
+use super::ranges::{Span, compare_bytes, write_align};
+use super::under_way::{Op, Step, UnderWay};
+use super::work::OpTally;
+use crate::counters::Tally;
+use crate::sys::uring::{Call, Ended};
+use crate::sys::{Errno, OpenMode, Result};
+use filermark_engine::driver::{Completion, DriverError, Outcome, Request, Status, Submit};
+use filermark_engine::file_action::FileAction;
+use filermark_model::{Bucket, Nanos};
+use std::time::Duration;
+
+impl PosixShard {
+    /// Whether an action is carried out while the shard goes on. Reads and writes of a range are;
+    /// appends are not, since the next one begins where the last one has ended, and transfers of
+    /// no bytes need no call.
+    #[inline]
+    fn is_asynchronous(way: &UnderWay, action: &FileAction) -> bool {
+        let fits = 1..=way.largest;
+        match action {
+            FileAction::Read { length, .. } => fits.contains(length),
+            FileAction::Write { file, length, .. } => {
+                file.bucket != Bucket::APPEND && fits.contains(length)
+            }
+            _ => false,
+        }
+    }
+
+    /// Begins a read or write.
+    fn begin(&mut self, way: &mut UnderWay, request: &Request, action: &FileAction) -> Submit {
+        let Some(slot) = way.free.pop() else {
+            return Submit::Busy;
+        };
+        let begun = self.make_op(way, slot, request, action);
+        let begun = begun.and_then(|mut op| {
+            let started = self.start(way, slot, &mut op);
+            started.inspect_err(|_| self.end_history(&op, false))?;
+            Ok(op)
+        });
+        match begun {
+            Ok(op) => {
+                way.ops[slot as usize] = Some(op);
+                way.unsent.push(slot);
+                Submit::Queued
+            }
+            Err(e) => {
+                way.free.push(slot);
+                let mut outcome = self.refused(e);
+                self.explain(request.proc, &mut outcome);
+                Submit::Done(outcome)
+            }
+        }
+    }
+
+    /// An operation, with its data where it writes.
+    fn make_op(
+        &mut self,
+        way: &mut UnderWay,
+        slot: u32,
+        request: &Request,
+        action: &FileAction,
+    ) -> Result<Op> {
+        let proc = request.proc;
+        let (span, io, reads) = match *action {
+            FileAction::Read {
+                file,
+                content,
+                offset,
+                length,
+                io,
+            } => (Span::of(file, content, offset, length), io, true),
+            FileAction::Write {
+                file,
+                content,
+                offset,
+                length,
+                io,
+            } => (Span::of(file, content, offset, length), io, false),
+            _ => return Err(Errno::NOSYS),
+        };
+        let align = self.direct_align(proc, io.direct)?;
+        let step = if reads {
+            let since = self.parts.handles.proc(proc)?.history.begin_read();
+            Step::Read(ReadProgress::new(span, align), since)
+        } else {
+            let history = &mut self.parts.handles.proc(proc)?.history;
+            let mark = history.begin_write(0, (span.content, span.offset, span.length as u64));
+            let buffer = way.ring.buffer(slot).ok_or(Errno::BUSY)?;
+            let out = buffer.get_mut(..span.length).ok_or(Errno::INVAL)?;
+            (history.data()).fill(span.content, span.offset, mark.generation, out);
+            Step::Write(WriteProgress::new(span), mark)
+        };
+        Ok(Op {
+            token: request.token,
+            proc,
+            span,
+            io,
+            align: if reads {
+                align
+            } else {
+                write_align(span, align)
+            },
+            file: 0,
+            sent: None,
+            step,
+            work: OpTally::default(),
+        })
+    }
+
+    /// Finds the file of an operation, and queues its next call.
+    fn start(&mut self, way: &mut UnderWay, slot: u32, op: &mut Op) -> Result<()> {
+        let sync = op.io.sync && !matches!(op.step, Step::Read(..));
+        let class = OpenMode::new(op.align > 0, sync);
+        op.file = self.listed_file(way, op, class)?;
+        self.queue(way, slot, op)
+    }
+
+    /// The place of a file in the kernel's table. A file that has to be opened is opened here, and
+    /// the operation begins with that.
+    fn listed_file(&mut self, way: &mut UnderWay, op: &mut Op, class: OpenMode) -> Result<u32> {
+        let handles = &mut self.parts.handles;
+        let found = match handles.open_file(op.proc, op.span.file, class) {
+            Some(found) => found,
+            None => {
+                op.sent.get_or_insert(self.parts.clock.now());
+                handles.file(op.proc, op.span.file, class, &mut self.counters)?
+            }
+        };
+        way.unlist_closed(handles)?;
+        let at = found.number();
+        let listed = way.listed.get_mut(at as usize).ok_or(Errno::NFILE)?;
+        if !*listed {
+            way.ring.set_file(at, Some(handles.file_at(found)?))?;
+            *listed = true;
+        }
+        Ok(at)
+    }
+
+    /// Queues the next call of an operation.
+    fn queue(&mut self, way: &mut UnderWay, slot: u32, op: &Op) -> Result<()> {
+        let (call, next) = match op.step {
+            Step::Read(progress, _) => (Call::Read, progress.next()),
+            Step::Write(progress, _) => (Call::Write, progress.next()),
+            Step::Sync(_) => (Call::Sync, None),
+        };
+        let (part, offset) = next.unwrap_or((0..0, op.span.offset));
+        way.ring.start(slot, call, op.file, part, offset)?;
+        self.counters.add(Tally::AsyncTransfers);
+        if call != Call::Sync && !way.ring.has_registered_buffers() {
+            self.counters.add(Tally::UnregisteredTransfers);
+        }
+        Ok(())
+    }
+
+    /// Begins an operation, or carries it out where it is one that waits.
+    pub(super) fn submit_beside(
+        &mut self,
+        way: &mut UnderWay,
+        request: &Request,
+        action: &FileAction,
+    ) -> Submit {
+        if Self::is_asynchronous(way, action) {
+            return self.begin(way, request, action);
+        }
+        if way.ring.queued_count() > 0 {
+            // What fails here fails again in `poll`, which reports it.
+            let _ = way.enter(self.parts.clock.now(), None);
+        }
+        let mut outcome = self.perform(request.proc, action);
+        self.explain(request.proc, &mut outcome);
+        self.unlist_closed(way);
+        Submit::Done(outcome)
+    }
+
+    /// Another action has ended, which may have closed files.
+    pub(super) fn unlist_closed(&mut self, way: &mut UnderWay) {
+        // The kernel refuses none of its places; a file that stays listed stays open only.
+        let _ = way.unlist_closed(&mut self.parts.handles);
+    }
+
+    /// Sends what is queued, and waits for the end of an operation until `deadline`.
+    pub(super) fn poll_ring(
+        &mut self,
+        way: &mut UnderWay,
+        deadline: Nanos,
+        done: &mut Vec<Completion>,
+    ) -> std::result::Result<(), DriverError> {
+        let before = done.len();
+        loop {
+            let now = self.parts.clock.now();
+            let left = deadline.since(now);
+            let limit = (left > Nanos::ZERO).then(|| Duration::from_nanos(left.0));
+            if way.ring.busy_count() == 0 {
+                if limit.is_some() {
+                    self.parts.clock.sleep_until(deadline);
+                }
+                return Ok(());
+            }
+            way.enter(now, limit).map_err(|e| self.ring_failed(e))?;
+            self.take_ended(way, done);
+            if done.len() > before || limit.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes all calls that have ended. All of them were seen to end now.
+    fn take_ended(&mut self, way: &mut UnderWay, done: &mut Vec<Completion>) {
+        let now = self.parts.clock.now();
+        while let Some(Ended { slot, result }) = way.ring.next_ended() {
+            let Some(mut op) = way.ops.get_mut(slot as usize).and_then(Option::take) else {
+                continue;
+            };
+            match self.advance(way, slot, &mut op, result) {
+                Some(result) => {
+                    let outcome = self.outcome(way, slot, &op, now, result);
+                    way.free.push(slot);
+                    done.push(Completion {
+                        token: op.token,
+                        outcome,
+                    });
+                }
+                None => way.ops[slot as usize] = Some(op),
+            }
+        }
+    }
+
+    /// A call of an operation has ended; the result of the operation, unless it goes on.
+    fn advance(
+        &mut self,
+        way: &mut UnderWay,
+        slot: u32,
+        op: &mut Op,
+        result: Result<usize>,
+    ) -> Option<Result<()>> {
+        let count = match result {
+            Ok(count) => count,
+            Err(Errno::INVAL) if op.align > 0 && !matches!(op.step, Step::Sync(_)) => {
+                return self.realign(way, slot, op).err().map(Err);
+            }
+            // As a system call that waits is made again after a signal.
+            Err(Errno::INTR) => return self.queue(way, slot, op).err().map(Err),
+            Err(e) => return Some(Err(e)),
+        };
+        let goes_on = match &mut op.step {
+            Step::Read(progress, _) => Ok(progress.took(count, &mut self.counters, &mut op.work)),
+            Step::Write(progress, _) => progress.took(count, &mut self.counters, &mut op.work),
+            Step::Sync(_) => Ok(false),
+        };
+        match (goes_on, op.step) {
+            (Err(e), _) => return Some(Err(e)),
+            (Ok(true), _) => {}
+            (Ok(false), Step::Write(_, mark)) => {
+                if op.io.direct && op.align == 0 {
+                    self.counters.add(Tally::DirectFallbacks);
+                }
+                if !op.io.commit || self.parts.no_fsync {
+                    return Some(Ok(()));
+                }
+                self.counters.add(Tally::Fsyncs);
+                op.step = Step::Sync(mark);
+            }
+            (Ok(false), Step::Read(..)) => {
+                if op.io.direct && op.align == 0 {
+                    self.counters.add(Tally::DirectFallbacks);
+                }
+                return Some(Ok(()));
+            }
+            (Ok(false), Step::Sync(_)) => return Some(Ok(())),
+        }
+        self.queue(way, slot, op).err().map(Err)
+    }
+
+    /// The alignment was refused: begins again with the next one.
+    fn realign(&mut self, way: &mut UnderWay, slot: u32, op: &mut Op) -> Result<()> {
+        let current = self.direct_align(op.proc, true)?;
+        // Another operation may have been refused before this one.
+        let align = match current == op.align {
+            true => self.refuse_align(op.proc, op.align)?,
+            false => current,
+        };
+        match &mut op.step {
+            Step::Read(progress, _) => {
+                op.align = align;
+                *progress = ReadProgress::new(op.span, align);
+            }
+            Step::Write(..) | Step::Sync(_) => op.align = write_align(op.span, align),
+        }
+        self.start(way, slot, op)
+    }
+
+    /// What an operation came to.
+    fn outcome(
+        &mut self,
+        way: &mut UnderWay,
+        slot: u32,
+        op: &Op,
+        now: Nanos,
+        result: Result<()>,
+    ) -> Outcome {
+        let mut work = op.work;
+        if let (Step::Read(progress, since), Ok(())) = (op.step, result) {
+            let got = progress.finish(&mut self.counters, &mut work);
+            let bytes = way.ring.buffer(slot).and_then(|bytes| bytes.get(got));
+            let proc = self.parts.handles.proc(op.proc);
+            work.wrong = match (bytes, proc) {
+                (Some(bytes), Ok(proc)) => {
+                    let read = (op.span, since);
+                    compare_bytes(&mut proc.history, &mut self.counters, read, bytes)
+                }
+                _ => Some(Status::Garbage),
+            };
+        }
+        self.end_history(op, result.is_ok());
+        let mut outcome = work.outcome(op.sent.unwrap_or(now), now, result);
+        self.explain(op.proc, &mut outcome);
+        outcome
+    }
+
+    /// The history learns of a write that has ended.
+    fn end_history(&mut self, op: &Op, certain: bool) {
+        if let Step::Write(_, mark) | Step::Sync(mark) = op.step {
+            self.note_written(op.proc, op.span, mark, certain);
+        }
+    }
+
+    fn ring_failed(&self, e: Errno) -> DriverError {
+        let place = self.parts.handles.procs.first();
+        DriverError {
+            place: place.map_or_else(String::new, |p| p.place.path.display().to_string()),
+            step: "wait for reads and writes under way (io_uring_enter)".to_owned(),
+            reason: e.to_string(),
+            advice: "write depth=1 and use more procs, if it happens again".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What a shard with a depth keeps: the ring, and the operations that are under way. What is done
+//! with them is in `asynchronous`.
+
+use super::progress::{ReadProgress, WriteProgress};
+use super::ranges::{LARGE_ALIGN, Span};
+use super::work::OpTally;
+use crate::handles::Handles;
+use crate::sys::uring::{FILES_MAX, Ring, waits_in_submission};
+use crate::sys::{Errno, Result};
+use filermark_engine::data::WriteMark;
+use filermark_engine::driver::{DriverError, ShardSetup};
+use filermark_engine::file_action::Io;
+use filermark_model::Nanos;
+use filermark_model::workload::Attributes;
+use std::time::Duration;
+
+/// Most bytes of the buffers of a shard: they stay in memory.
+const BUFFERS_MAX: u64 = 1 << 30;
+
+/// Most operations of a shard at a time: the largest queue that the kernel makes.
+const SLOTS_MAX: u32 = 1 << 15;
+
+/// An operation under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Op {
+    pub(super) token: u32,
+    pub(super) proc: u32,
+    pub(super) span: Span,
+    pub(super) io: Io,
+    /// What its transfer is aligned to; 0: it goes through the cache.
+    pub(super) align: u64,
+    /// Its place in the table of files.
+    pub(super) file: u32,
+    /// When its first call was sent; `None`: it was not yet.
+    pub(super) sent: Option<Nanos>,
+    pub(super) step: Step,
+    pub(super) work: OpTally,
+}
+
+/// The call that an operation waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// Of a read that began after this event of the history.
+    Read(ReadProgress, u64),
+    Write(WriteProgress, WriteMark),
+    Sync(WriteMark),
+}
+
+/// What the procs of a shard want to have under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Depth {
+    /// The first of their mount points, for messages.
+    place: String,
+    /// Operations at a time.
+    slots: u32,
+    /// The largest transfer, in bytes.
+    largest: u32,
+    /// The share of direct transfers of a workload that has others, too, in percent.
+    mixed_direct_pcnt: Option<f64>,
+}
+
+impl Depth {
+    /// That of a shard; `None`: each of its procs has one operation at a time.
+    pub(crate) fn of(setup: &ShardSetup) -> Option<Self> {
+        let trees = setup.procs.iter().filter_map(|proc| proc.tree.as_ref());
+        let (mut slots, mut largest, mut is_deep) = (0, 0, false);
+        let mut mixed_direct_pcnt = None;
+        for tree in trees {
+            let depth = tree
+                .workload
+                .attributes
+                .depth
+                .clamp(1, Attributes::DEPTH_MAX);
+            is_deep |= depth > 1;
+            slots = u32::saturating_add(slots, depth).min(SLOTS_MAX);
+            let direct_pcnt = tree.workload.attributes.direct_pcnt;
+            if direct_pcnt > 0.0 && direct_pcnt < 100.0 {
+                mixed_direct_pcnt = Some(direct_pcnt);
+            }
+            let sequential = tree.workload.attributes.sequential_read_bytes;
+            let transfer = tree.workload.transfer_bytes_max();
+            largest = transfer.max(sequential.unwrap_or(0)).max(largest);
+        }
+        let place = setup.procs.first().map(|proc| proc.mount.to_string());
+        is_deep.then(|| Self {
+            place: place.unwrap_or_default(),
+            slots,
+            largest,
+            mixed_direct_pcnt,
+        })
+    }
+}
+
+/// The operations of a shard that are under way.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    pub(super) ring: Ring,
+    pub(super) ops: Vec<Option<Op>>,
+    /// The largest transfer that a buffer is large enough for, in bytes.
+    pub(super) largest: u32,
+    /// Slots without an operation.
+    pub(super) free: Vec<u32>,
+    /// Slots whose first call is queued.
+    pub(super) unsent: Vec<u32>,
+    /// Which places of the kernel's table have the file of the cache's slot with that number.
+    pub(super) listed: Vec<bool>,
+}
+
+impl UnderWay {
+    /// A ring with its buffers, and a table of this many files.
+    ///
+    /// # Errors
+    /// There is no io_uring for it, or not enough memory.
+    pub(crate) fn open(
+        depth: Depth,
+        handles: &mut Handles,
+        files: usize,
+    ) -> std::result::Result<Box<Self>, DriverError> {
+        let slots = depth.slots;
+        if let Some(percent) = depth.mixed_direct_pcnt {
+            return Err(mixed(&depth, percent));
+        }
+        // A read is extended to whole blocks at both ends.
+        let slot_bytes = u64::from(depth.largest).next_multiple_of(LARGE_ALIGN) + LARGE_ALIGN;
+        if u64::from(slots).saturating_mul(slot_bytes) > BUFFERS_MAX {
+            return Err(too_large(&depth, slot_bytes));
+        }
+        let ring = Ring::new(slots, slot_bytes as usize, files);
+        let mut ring = ring.map_err(|e| unusable(&depth, e))?;
+        let mut dirs = handles.procs.iter().map(|proc| &proc.place.dir);
+        if dirs.any(waits_in_submission) {
+            ring.begin_aside();
+        }
+        handles.note_closed_files();
+        Ok(Box::new(Self {
+            ring,
+            largest: depth.largest,
+            ops: vec![None; slots as usize],
+            free: (0..slots).rev().collect(),
+            unsent: Vec::with_capacity(slots as usize),
+            listed: vec![false; files],
+        }))
+    }
+
+    /// Most files of a shard that may be open: their places are in the kernel's table.
+    pub(crate) const FILES_MAX: usize = FILES_MAX;
+
+    /// Takes files that were closed out of the kernel's table, which would keep them open.
+    pub(super) fn unlist_closed(&mut self, handles: &mut Handles) -> Result<()> {
+        while let Some(at) = handles.take_closed_file() {
+            let listed = self.listed.get_mut(at as usize);
+            if let Some(listed) = listed.filter(|listed| **listed) {
+                *listed = false;
+                self.ring.set_file(at, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the kernel to end what is under way.
+    pub(super) fn cancel(&mut self) {
+        self.ring.cancel();
+    }
+
+    /// Gives the kernel what is queued, and waits for the end of a call until `limit`.
+    pub(super) fn enter(&mut self, now: Nanos, limit: Option<Duration>) -> Result<()> {
+        self.stamp(now);
+        self.ring.wait(limit)
+    }
+
+    /// The queued operations are sent now.
+    #[inline]
+    fn stamp(&mut self, now: Nanos) {
+        for slot in self.unsent.drain(..) {
+            if let Some(Some(op)) = self.ops.get_mut(slot as usize) {
+                op.sent.get_or_insert(now);
+            }
+        }
+    }
+}
+
+/// Where a cached and a direct transfer of the same pages collide, Linux reports EIO, to one of
+/// them or to a later fsync (`dio_warn_stale_pagecache` in fs/iomap and mm).
+fn mixed(depth: &Depth, direct_pcnt: f64) -> DriverError {
+    DriverError {
+        place: depth.place.clone(),
+        step: "set up the workload's depth".to_owned(),
+        reason: format!(
+            "direct_pcnt is {direct_pcnt}: cached and direct transfers of one file under way at a \
+             time collide, and the kernel fails some of them with EIO"
+        ),
+        advice: "use direct_pcnt 0 or 100, or depth=1".to_owned(),
+    }
+}
+
+fn too_large(depth: &Depth, slot_bytes: u64) -> DriverError {
+    let slots = depth.slots;
+    DriverError {
+        place: depth.place.clone(),
+        step: "allocate buffers for the workload's depth".to_owned(),
+        reason: format!(
+            "{slots} operations under way with {slot_bytes} bytes each take more than {BUFFERS_MAX} bytes"
+        ),
+        advice: "lower depth, or the largest transfer".to_owned(),
+    }
+}
+
+/// Why there is no asynchronous engine, and what to do.
+fn unusable(depth: &Depth, e: Errno) -> DriverError {
+    let slots = depth.slots;
+    let (why, advice) = match e {
+        Errno::PERM | Errno::ACCES => (
+            "io_uring is forbidden here",
+            "allow it (sysctl kernel.io_uring_disabled=0; in a container its seccomp profile)",
+        ),
+        Errno::NOSYS | Errno::INVAL => (
+            "this system has no io_uring that can be used",
+            "use Linux 5.11 or later",
+        ),
+        // Before Linux 5.12 the rings themselves were locked memory.
+        Errno::NOMEM => (
+            "too little memory, or its limit for locked memory is too low",
+            "raise it (ulimit -l), lower depth",
+        ),
+        _ => ("io_uring cannot be set up", "see io_uring_setup(2)"),
+    };
+    DriverError {
+        place: depth.place.clone(),
+        step: format!("set up the workload's depth ({slots} operations under way)"),
+        reason: format!("{why}: {e}"),
+        advice: format!("{advice}; or write depth=1 and use more procs, each with a thread"),
+    }
+}
