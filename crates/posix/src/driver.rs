@@ -192,7 +192,8 @@ impl LoadDriver for PosixDriver {
             .map(|proc| self.proc(proc, &setup.claim))
             .collect::<Result<_, _>>()?;
         let mut handles = Handles::new(procs, share);
-        let under_way = depth.map(|depth| UnderWay::open(depth, &mut handles, share.files));
+        let under_way = depth
+            .map(|depth| UnderWay::open(depth, &mut handles, share.files, setup.clock.clone()));
         let under_way = under_way.transpose()?;
         Ok(Box::new(PosixShard::new(ShardParts {
             handles,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `work` | what is noted while one is under way |
 //! | `asynchronous`, `under_way` | reads and writes of workloads with a depth |
+//! | `file_table` | files in the kernel's table, for those |
 //! | `progress` | which bytes the next system call of a transfer moves |
 //! | `ranges` | read, write, rmw of a range; the loops that all transfers use |
 //! | `whole` | read_file, write_file, copyfile |
@@ -14,6 +15,7 @@
 
 mod asynchronous;
 mod attributes;
+mod file_table;
 mod mapped;
 mod progress;
 mod ranges;
@@ -214,7 +216,7 @@ impl ShardDriver for PosixShard {
     fn forget_objects(&mut self, proc: u32, _: ObjectId) {
         self.parts.handles.forget_proc(proc);
         if let Some(mut way) = self.parts.under_way.take() {
-            self.unlist_closed(&mut way);
+            way.unlist_closed(&mut self.parts.handles);
             self.parts.under_way = Some(way);
         }
     }

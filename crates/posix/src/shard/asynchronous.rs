@@ -45,10 +45,13 @@ impl PosixShard {
             return Submit::Busy;
         };
         let begun = self.make_op(way, slot, request, action);
-        let begun = begun.and_then(|mut op| {
-            let started = self.start(way, slot, &mut op);
-            started.inspect_err(|_| self.end_history(&op, false))?;
-            Ok(op)
+        let begun = begun.and_then(|mut op| match self.start(way, slot, &mut op) {
+            Ok(()) => Ok(op),
+            Err(e) => {
+                way.let_go(&mut op);
+                self.end_history(&op, false);
+                Err(e)
+            }
         });
         match begun {
             Ok(op) => {
@@ -113,7 +116,7 @@ impl PosixShard {
             } else {
                 write_align(span, align)
             },
-            file: 0,
+            file: None,
             sent: None,
             step,
             work: OpTally::default(),
@@ -124,29 +127,17 @@ impl PosixShard {
     fn start(&mut self, way: &mut UnderWay, slot: u32, op: &mut Op) -> Result<()> {
         let sync = op.io.sync && !matches!(op.step, Step::Read(..));
         let class = OpenMode::new(op.align > 0, sync);
-        op.file = self.listed_file(way, op, class)?;
-        self.queue(way, slot, op)
-    }
-
-    /// The place of a file in the kernel's table. A file that has to be opened is opened here, and
-    /// the operation begins with that.
-    fn listed_file(&mut self, way: &mut UnderWay, op: &mut Op, class: OpenMode) -> Result<u32> {
         let handles = &mut self.parts.handles;
         let found = match handles.open_file(op.proc, op.span.file, class) {
             Some(found) => found,
+            // The operation begins with the opening of its file.
             None => {
                 op.sent.get_or_insert(self.parts.clock.now());
                 handles.file(op.proc, op.span.file, class, &mut self.counters)?
             }
         };
-        way.unlist_closed(handles)?;
-        let at = found.number();
-        let listed = way.listed.get_mut(at as usize).ok_or(Errno::NFILE)?;
-        if !*listed {
-            way.ring.set_file(at, Some(handles.file_at(found)?))?;
-            *listed = true;
-        }
-        Ok(at)
+        way.hold(op, found, handles)?;
+        self.queue(way, slot, op)
     }
 
     /// Queues the next call of an operation.
@@ -157,7 +148,8 @@ impl PosixShard {
             Step::Sync(_) => (Call::Sync, None),
         };
         let (part, offset) = next.unwrap_or((0..0, op.span.offset));
-        way.ring.start(slot, call, op.file, part, offset)?;
+        let file = op.file.ok_or(Errno::INVAL)?;
+        way.ring.start(slot, call, file, part, offset)?;
         self.counters.add(Tally::AsyncTransfers);
         if call != Call::Sync && !way.ring.has_registered_buffers() {
             self.counters.add(Tally::UnregisteredTransfers);
@@ -181,14 +173,9 @@ impl PosixShard {
         }
         let mut outcome = self.perform(request.proc, action);
         self.explain(request.proc, &mut outcome);
-        self.unlist_closed(way);
+        // It may have closed files.
+        way.unlist_closed(&mut self.parts.handles);
         Submit::Done(outcome)
-    }
-
-    /// Another action has ended, which may have closed files.
-    pub(super) fn unlist_closed(&mut self, way: &mut UnderWay) {
-        // The kernel refuses none of its places; a file that stays listed stays open only.
-        let _ = way.unlist_closed(&mut self.parts.handles);
     }
 
     /// Sends what is queued, and waits for the end of an operation until `deadline`.
@@ -217,16 +204,22 @@ impl PosixShard {
         }
     }
 
-    /// Takes all calls that have ended. All of them were seen to end now.
+    /// Takes the calls that have ended. All of them were seen to end now; others that end
+    /// meanwhile are left to the next turn.
     fn take_ended(&mut self, way: &mut UnderWay, done: &mut Vec<Completion>) {
+        let count = way.ring.ended_count();
         let now = self.parts.clock.now();
-        while let Some(Ended { slot, result }) = way.ring.next_ended() {
+        for _ in 0..count {
+            let Some(Ended { slot, result }) = way.ring.next_ended() else {
+                return;
+            };
             let Some(mut op) = way.ops.get_mut(slot as usize).and_then(Option::take) else {
                 continue;
             };
             match self.advance(way, slot, &mut op, result) {
                 Some(result) => {
                     let outcome = self.outcome(way, slot, &op, now, result);
+                    way.let_go(&mut op);
                     way.free.push(slot);
                     done.push(Completion {
                         token: op.token,

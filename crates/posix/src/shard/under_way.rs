@@ -1,12 +1,14 @@
 //! What a shard with a depth keeps: the ring, and the operations that are under way. What is done
 //! with them is in `asynchronous`.
 
+use super::file_table::FileTable;
 use super::progress::{ReadProgress, WriteProgress};
 use super::ranges::{LARGE_ALIGN, Span};
 use super::work::OpTally;
-use crate::handles::Handles;
+use crate::handles::{FileSlot, Handles};
 use crate::sys::uring::{FILES_MAX, Ring, waits_in_submission};
-use crate::sys::{Errno, Result};
+use crate::sys::{Errno, File, Result};
+use filermark_engine::clock::Clock;
 use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{DriverError, ShardSetup};
 use filermark_engine::file_action::Io;
@@ -17,8 +19,8 @@ use std::time::Duration;
 /// Most bytes of the buffers of a shard: they stay in memory.
 const BUFFERS_MAX: u64 = 1 << 30;
 
-/// Most operations of a shard at a time: the largest queue that the kernel makes.
-const SLOTS_MAX: u32 = 1 << 15;
+/// Most operations of a shard at a time: each may use a file of its own of the kernel's table.
+const SLOTS_MAX: u32 = 1 << 14;
 
 /// An operation under way.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +31,8 @@ pub(super) struct Op {
     pub(super) io: Io,
     /// What its transfer is aligned to; 0: it goes through the cache.
     pub(super) align: u64,
-    /// Its place in the table of files.
-    pub(super) file: u32,
+    /// The place in the table of files that it uses.
+    pub(super) file: Option<u32>,
     /// When its first call was sent; `None`: it was not yet.
     pub(super) sent: Option<Nanos>,
     pub(super) step: Step,
@@ -102,8 +104,8 @@ pub(crate) struct UnderWay {
     pub(super) free: Vec<u32>,
     /// Slots whose first call is queued.
     pub(super) unsent: Vec<u32>,
-    /// Which places of the kernel's table have the file of the cache's slot with that number.
-    pub(super) listed: Vec<bool>,
+    table: FileTable,
+    clock: Clock,
 }
 
 impl UnderWay {
@@ -115,6 +117,7 @@ impl UnderWay {
         depth: Depth,
         handles: &mut Handles,
         files: usize,
+        clock: Clock,
     ) -> std::result::Result<Box<Self>, DriverError> {
         let slots = depth.slots;
         if let Some(percent) = depth.mixed_direct_pcnt {
@@ -125,7 +128,7 @@ impl UnderWay {
         if u64::from(slots).saturating_mul(slot_bytes) > BUFFERS_MAX {
             return Err(too_large(&depth, slot_bytes));
         }
-        let ring = Ring::new(slots, slot_bytes as usize, files);
+        let ring = Ring::new(slots, slot_bytes as usize, files + slots as usize);
         let mut ring = ring.map_err(|e| unusable(&depth, e))?;
         let mut dirs = handles.procs.iter().map(|proc| &proc.place.dir);
         if dirs.any(waits_in_submission) {
@@ -138,23 +141,77 @@ impl UnderWay {
             ops: vec![None; slots as usize],
             free: (0..slots).rev().collect(),
             unsent: Vec::with_capacity(slots as usize),
-            listed: vec![false; files],
+            table: FileTable::new(files, slots as usize),
+            clock,
         }))
     }
 
-    /// Most files of a shard that may be open: their places are in the kernel's table.
-    pub(crate) const FILES_MAX: usize = FILES_MAX;
+    /// Most files of a shard that may be open: they have places in the kernel's table, beside
+    /// closed ones that operations use.
+    pub(crate) const FILES_MAX: usize = FILES_MAX - SLOTS_MAX as usize;
 
-    /// Takes files that were closed out of the kernel's table, which would keep them open.
-    pub(super) fn unlist_closed(&mut self, handles: &mut Handles) -> Result<()> {
-        while let Some(at) = handles.take_closed_file() {
-            let listed = self.listed.get_mut(at as usize);
-            if let Some(listed) = listed.filter(|listed| **listed) {
-                *listed = false;
-                self.ring.set_file(at, None)?;
+    /// The operation uses the file in a slot of the cache, in place of the one before.
+    ///
+    /// # Errors
+    /// The kernel does not take the file.
+    pub(super) fn hold(
+        &mut self,
+        op: &mut Op,
+        slot: FileSlot,
+        handles: &mut Handles,
+    ) -> Result<()> {
+        self.let_go(op);
+        self.unlist_closed(handles);
+        let at = match self.table.of_slot(slot.number()) {
+            Some(at) => at,
+            None => {
+                let at = self.table.add(slot.number()).ok_or(Errno::NFILE)?;
+                let listed = handles
+                    .file_at(slot)
+                    .and_then(|file| self.set_file(at, Some(file)));
+                if let Err(e) = listed {
+                    self.table.close(slot.number());
+                    return Err(e);
+                }
+                at
+            }
+        };
+        self.table.hold(at);
+        op.file = Some(at);
+        Ok(())
+    }
+
+    /// The operation uses its file no more.
+    pub(super) fn let_go(&mut self, op: &mut Op) {
+        if let Some(at) = op.file.take()
+            && let Some(at) = self.table.let_go(at)
+        {
+            self.unlist(at);
+        }
+    }
+
+    /// Takes files that were closed, and that no operation uses, out of the kernel's table, which
+    /// would keep them open.
+    pub(super) fn unlist_closed(&mut self, handles: &mut Handles) {
+        while let Some(slot) = handles.take_closed_file() {
+            if let Some(at) = self.table.close(slot) {
+                self.unlist(at);
             }
         }
-        Ok(())
+    }
+
+    fn unlist(&mut self, at: u32) {
+        // The kernel refuses none of its places; a file that stays listed stays open only, until
+        // another one gets the place.
+        let _ = self.set_file(at, None);
+    }
+
+    /// Changes the kernel's table, which gets what is queued before.
+    fn set_file(&mut self, at: u32, file: Option<&File>) -> Result<()> {
+        if self.ring.queued_count() > 0 {
+            self.stamp(self.clock.now());
+        }
+        self.ring.set_file(at, file)
     }
 
     /// Asks the kernel to end what is under way.

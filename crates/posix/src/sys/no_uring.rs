@@ -80,6 +80,10 @@ impl Ring {
         match self.0 {}
     }
 
+    pub(crate) fn ended_count(&mut self) -> usize {
+        match self.0 {}
+    }
+
     pub(crate) fn next_ended(&mut self) -> Option<Ended> {
         match self.0 {}
     }

@@ -294,6 +294,11 @@ impl Ring {
         }
     }
 
+    /// Calls that have ended and were not taken yet.
+    pub(crate) fn ended_count(&mut self) -> usize {
+        self.ring.completion().len()
+    }
+
     /// A call that has ended; its slot is free again.
     pub(crate) fn next_ended(&mut self) -> Option<Ended> {
         loop {
