@@ -14,6 +14,7 @@ mod check;
 mod compared;
 mod generation_set;
 mod history;
+mod open_writes;
 mod sampling;
 mod sector;
 #[cfg(test)]

@@ -3,14 +3,17 @@
 //!
 //! One per shard, on its thread. For a range that only one proc writes, a read may show
 //! the last write that was acknowledged before the read began, or one that was issued
-//! since; nothing older. That is exact for the writes that the table still holds; for
-//! others any generation that this shard has issued is right. After a write that failed
+//! since; nothing older. That is exact for the writes that the table still holds, if one write of
+//! the proc is under way at a time; where writes overlap, those that ended shortly before the last
+//! one began are right, too (`open_writes`). For ranges that the table does not hold any generation
+//! that this shard has issued is right. After a write that failed
 //! or had to be sent again, its bytes may still arrive at any time: from then on all
 //! generations of that proc's writes from this one on are right.
 
 use super::check::GenerationMix;
 use super::compared::CompareOutcome;
 use super::generation_set::Candidates;
+use super::open_writes::{CohortNumber, OpenWrites};
 use super::sampling::Sampling;
 use super::sector::{BLOCK_SECTORS, GENERATION_LIMIT, SECTOR_BYTES};
 use super::{DataSource, VerifyLevel};
@@ -37,6 +40,7 @@ pub struct WriteMark {
     pub generation: u64,
     /// The oldest write of the proc that may not have ended when this one began.
     oldest: u64,
+    cohort: CohortNumber,
 }
 
 impl WriteMark {
@@ -44,15 +48,6 @@ impl WriteMark {
     pub fn lower(&mut self, generation: u64) {
         self.oldest = self.oldest.min(generation);
     }
-}
-
-/// The writes of a proc.
-#[derive(Clone, Copy, Debug, Default)]
-struct Writes {
-    /// Under way, or of unknown outcome.
-    open_count: u64,
-    /// The oldest of these, and of those that began with them.
-    oldest: u64,
 }
 
 /// A range that was written: generations below `floor` are gone from it since `event`.
@@ -69,7 +64,7 @@ pub struct History {
     data: Arc<DataSource>,
     /// The last generation that was assigned.
     last: u64,
-    procs: Vec<Writes>,
+    procs: Vec<OpenWrites>,
     /// By hash of file and place; the newer one replaces the older. Empty before the first write.
     written: Vec<Written>,
     ranges: usize,
@@ -86,7 +81,7 @@ impl History {
         Self {
             last: first_generation(&data),
             data,
-            procs: vec![Writes::default(); proc_count],
+            procs: vec![OpenWrites::default(); proc_count],
             written: Vec::new(),
             ranges: match proc_count {
                 0 | 1 => RANGES_OF_ONE,
@@ -131,16 +126,15 @@ impl History {
             return WriteMark {
                 generation,
                 oldest: generation,
+                cohort: CohortNumber::default(),
             };
         };
-        match writes.open_count {
-            0 => writes.oldest = generation,
-            _ => self.may_tear = true,
-        }
-        writes.open_count += 1;
+        self.may_tear |= !writes.is_empty();
+        let cohort = writes.begin(generation);
         WriteMark {
             generation,
-            oldest: writes.oldest,
+            oldest: writes.oldest().unwrap_or(generation),
+            cohort,
         }
     }
 
@@ -168,7 +162,7 @@ impl History {
             return;
         }
         if let Some(writes) = self.procs.get_mut(proc as usize) {
-            writes.open_count = writes.open_count.saturating_sub(1);
+            writes.end(mark.cohort);
         }
         if self.data.shared {
             return;
@@ -203,14 +197,9 @@ impl History {
     /// [lowered](WriteMark::lower).
     pub fn begin_again(&mut self, proc: u32, generation: u64) {
         self.may_tear = true;
-        let Some(writes) = self.procs.get_mut(proc as usize) else {
-            return;
-        };
-        writes.oldest = match writes.open_count {
-            0 => generation,
-            _ => writes.oldest.min(generation),
-        };
-        writes.open_count += 1;
+        if let Some(writes) = self.procs.get_mut(proc as usize) {
+            writes.begin_again(generation);
+        }
     }
 
     /// The data is stored again; `certain`: no part of it can still arrive.
@@ -218,8 +207,13 @@ impl History {
         if let Some(writes) = self.procs.get_mut(proc as usize)
             && certain
         {
-            writes.open_count = writes.open_count.saturating_sub(1);
+            writes.end_again();
         }
+    }
+
+    /// Whether writes are under way, or of unknown outcome.
+    pub fn has_open_writes(&self) -> bool {
+        self.procs.iter().any(|writes| !writes.is_empty())
     }
 
     /// The position of a read in the order of writes.

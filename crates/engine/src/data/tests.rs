@@ -187,6 +187,43 @@ fn what_is_stale_is_noticed() {
     assert!(!history.check(history.begin_read(), 6, 0, &old).good);
 }
 
+/// Where writes are always under way, too.
+#[test]
+fn what_is_stale_is_noticed_where_writes_always_overlap() {
+    let data = Arc::new(source().overlapping(true));
+    let mut history = History::new(data.clone(), 1);
+    let others = |at: u64| (5, (1 + at % 8) * 4_096, 4_096);
+    let mut under_way: std::collections::VecDeque<_> = (0..8)
+        .map(|at| (history.begin_write(0, others(at)), others(at)))
+        .collect();
+    let mut turn = |history: &mut History, range| {
+        under_way.push_back((history.begin_write(0, range), range));
+        let begun = under_way[under_way.len() - 1].0.generation;
+        let (mark, range) = under_way.pop_front().expect("under way");
+        history.end_write(0, mark, range, true);
+        begun
+    };
+    let target = (5, 0, 4_096);
+    let first = turn(&mut history, target);
+    for at in 0..100 {
+        turn(&mut history, others(at));
+    }
+    let second = turn(&mut history, target);
+    for at in 0..8 {
+        turn(&mut history, others(at));
+    }
+    let since = history.begin_read();
+    let mut is_good = |generation| {
+        let read = bytes(&data, 5, 0, generation, 4_096);
+        history.check(since, 5, 0, &read).good
+    };
+    assert!(is_good(second));
+    assert!(
+        !is_good(first),
+        "generation {first} was replaced by {second}"
+    );
+}
+
 #[test]
 fn shared_files_show_any_write_and_samples_are_sectors() {
     let data = Arc::new(DataSource::new(KEY, VerifyLevel::Sample).shared(true));

@@ -363,7 +363,7 @@ fn a_write_of_lost_data_is_the_same_when_it_is_sent_once_more() {
 
 /// Whether the history still counts writes as open.
 fn has_open_writes(bench: &Bench) -> bool {
-    !format!("{:?}", bench.shard.core.history).contains("open_count: 0")
+    bench.shard.core.history.has_open_writes()
 }
 
 #[test]
