@@ -260,14 +260,16 @@ impl Channel {
 
     /// Keeps what was not processed until more has come.
     fn hold(&mut self, rest: &[u8]) -> Result<(), TlsError> {
+        self.held.clear();
+        // What is behind the end, or behind a bad record, is not processed at all.
+        if self.is_ended || self.refusal.is_some() {
+            return Ok(());
+        }
         if rest.len() > HELD_MAX {
             let text = "the peer sends handshake messages without end";
             return Err(TlsError::Broken(text.to_owned()));
         }
-        self.held.clear();
-        if !self.is_ended && self.refusal.is_none() {
-            self.held.extend_from_slice(rest);
-        }
+        self.held.extend_from_slice(rest);
         Ok(())
     }
 

@@ -106,7 +106,7 @@ impl<P: WireProtocol> Conn<P> {
     #[cfg(test)]
     pub(super) fn is_made(&self) -> bool {
         match &self.0 {
-            Transported::Stream(stream) => stream.is_made(),
+            Transported::Stream(stream) => stream.is_made().unwrap_or(false),
             Transported::Datagram(datagram) => datagram.socket().is_some(),
         }
     }

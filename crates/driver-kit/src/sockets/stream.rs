@@ -339,8 +339,11 @@ impl<P: WireProtocol> Stream<P> {
     }
 
     /// Whether the connection is there, although its event may not have been seen.
-    pub(super) fn is_made(&self) -> bool {
-        matches!(self.link.as_ref().map(Link::connected), Some(Ok(true)))
+    ///
+    /// # Errors
+    /// Why it could not be made: the system says so once.
+    pub(super) fn is_made(&self) -> io::Result<bool> {
+        self.link.as_ref().map_or(Ok(false), Link::connected)
     }
 
     /// The connection is made: TLS begins, or the set-up of the protocol.
@@ -574,10 +577,16 @@ impl<P: WireProtocol> Stream<P> {
         if !is_being_made || setup != self.setup {
             return;
         }
-        if self.state == State::Connecting && self.is_made() {
-            // It is this thread that was late: the event comes with the next turn.
-            self.begin_setup_time(core, io);
-            return self.limit_setup(self.setup_until, core);
+        if self.state == State::Connecting {
+            match self.is_made() {
+                // It is this thread that was late: the event comes with the next turn.
+                Ok(true) => {
+                    self.begin_setup_time(core, io);
+                    return self.limit_setup(self.setup_until, core);
+                }
+                Ok(false) => {}
+                Err(error) => return self.lost(core, io, &error),
+            }
         }
         if self.state != State::Setup || core.state().now >= self.setup_until {
             return self.lost(core, io, &io::ErrorKind::TimedOut.into());

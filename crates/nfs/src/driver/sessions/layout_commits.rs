@@ -56,8 +56,9 @@ impl Core<Sessions> {
         })
     }
 
-    /// Where a COMMIT is sent: to the server that has answered the WRITEs which it covers, as far as that is one.
-    /// What the other one has answered is written again to where WRITEs go at present.
+    /// Where a COMMIT is sent: to the server that has answered the WRITEs which it covers. If both the metadata
+    /// server and the data server have answered some, what the one has answered that gets no COMMIT is written
+    /// again.
     pub(super) fn route_of_commit(&self, op: u32, layout: u32) -> Route {
         let standing = self.own.layouts.get(layout).map(|of| of.standing);
         let Some((server, verf)) = self.written_to(layout) else {
@@ -121,7 +122,8 @@ impl Core<Sessions> {
                 continue;
             };
             let is_known = |of: &super::layouts::FileLayout| {
-                of.stateid.is_none() || (of.last_write.is_none() && of.reported.is_none())
+                let is_reported = of.last_write.is_none() && of.reported.is_none();
+                of.stateid.is_none() || is_reported || of.is_commit_refused
             };
             if self.own.layouts.get(layout).is_none_or(is_known) {
                 continue;
@@ -199,11 +201,17 @@ impl Core<Sessions> {
                 }
             }
             Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => return Err(status.into()),
-            Err(status) => tracing::warn!(
-                %status,
-                "LAYOUTCOMMIT was refused: the metadata server may not know what was written to a data \
-                 server, and reads through it may find an earlier end of the file"
-            ),
+            Err(status) => {
+                tracing::warn!(
+                    %status,
+                    "LAYOUTCOMMIT was refused: the metadata server may not know what was written to a \
+                     data server, and reads through it may find an earlier end of the file"
+                );
+                let layout = self.own.closing(place).and_then(|of| of.layout);
+                if let Some(layout) = layout.and_then(|of| self.own.layouts.get_mut(of)) {
+                    layout.is_commit_refused = true;
+                }
+            }
         }
         Ok(CallOutcome::Ok)
     }

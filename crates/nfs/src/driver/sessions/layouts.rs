@@ -92,6 +92,8 @@ pub(super) struct FileLayout {
     pub(super) last_write: Option<u64>,
     /// The last byte that the LAYOUTCOMMIT under way reports.
     pub(super) reported: Option<u64>,
+    /// LAYOUTCOMMIT was refused since the last write: only the CLOSE reports it once more.
+    pub(super) is_commit_refused: bool,
     /// The first error of a data server.
     pub(super) error: Option<TransferError>,
 }
@@ -126,6 +128,7 @@ impl FileLayout {
             holders: 1,
             last_write: None,
             reported: None,
+            is_commit_refused: false,
             error: None,
         })
     }
@@ -181,6 +184,7 @@ impl FileLayout {
         self.standing = Standing::Good;
         self.stateid = None;
         self.last_write = None;
+        self.is_commit_refused = false;
         self.error = None;
     }
 }

@@ -20,7 +20,7 @@ use std::io;
 /// Why a server does not bind a connection to the session that others use, and what to do.
 const NOT_BOUND: &str = "the server does not bind another connection to the session; \
                          set a smaller NCONNECT, or CLIENT_IDS=connection";
-pub(super) const SPREAD: &str = "the server does not know the session that another connection uses, again and again: \
+pub(super) const SPREAD: &str = "the server did not know the session that another connection uses, more than eight times: \
                       a load balancer seems to spread the connections over servers that share no sessions; \
                       set NCONNECT=1 and CLIENT_IDS=connection, or use the address of one server";
 

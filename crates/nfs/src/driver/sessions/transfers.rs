@@ -338,6 +338,7 @@ impl Core<Sessions> {
             && let Some(last) = end.checked_sub(1)
         {
             layout.last_write = layout.last_write.max(Some(last));
+            layout.is_commit_refused = false;
         }
     }
 

@@ -68,3 +68,20 @@ fn changed_scripts_do_not_depend_on_where_the_stream_is_cut() {
         }
     }
 }
+
+/// More than is held of an incomplete message, in the same piece: it is not processed at all.
+#[test]
+fn what_is_behind_the_end_may_be_long() {
+    for (name, script) in samples() {
+        if !["end", "junk"].contains(&name) {
+            continue;
+        }
+        let short = check(&script).expect("keys");
+        let mut long = script;
+        for _ in 0..8 {
+            long.extend_from_slice(&[128, 0x40, 0]);
+            long.resize(long.len() + (16 << 10), 0xa5);
+        }
+        assert_eq!(check(&long).expect("keys"), short, "{name}");
+    }
+}
