@@ -224,7 +224,7 @@ impl Host {
             name: filermark_system::host_name(),
             uid: user.map_or(NO_USER, |user| user.uid),
             gid: user.map_or(NO_USER, |user| user.gid),
-            mem_bytes: mem_bytes(),
+            mem_bytes: filermark_system::mem_bytes(),
             password: password_of_environment(),
             slurm_nodes: std::env::var(SLURM_VARIABLE).ok(),
         }
@@ -271,14 +271,6 @@ fn is_own_source(ip: IpAddr) -> bool {
         socket.local_addr()
     };
     source().is_ok_and(|from| from.ip() == ip)
-}
-
-/// This host's memory, as Linux reports it; `None` elsewhere.
-fn mem_bytes() -> Option<u64> {
-    let text = filermark_system::read_proc("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    kib.checked_mul(1024)
 }
 
 /// Reads a text file; the error continues "the file ...".

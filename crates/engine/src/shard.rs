@@ -113,8 +113,8 @@ pub struct ShardParts {
     pub live_counts: Option<Arc<LiveCounts>>,
     /// Whether requests block: memory is used sparingly, wake-ups are rare.
     pub blocking: bool,
-    /// Most operations that a proc has under way, where a driver that blocks does not do so for all
-    /// of them; `None`: as many as its pacing allows.
+    /// Most operations that a proc has under way, where its workload has a depth above 1; `None`: as
+    /// many as its pacing allows.
     pub depth: Option<u32>,
     /// Where a shard whose requests block publishes what is under way, if it is read.
     pub open_op: Option<OpenOp>,

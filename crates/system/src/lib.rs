@@ -30,7 +30,7 @@ pub use own::{
 };
 #[cfg(windows)]
 pub use own::{ending, job};
-pub use proc_files::{list_proc, proc_exists, read_proc};
+pub use proc_files::{list_proc, mem_bytes, proc_exists, read_proc};
 
 /// The system that programs run on, as `uname` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,6 +31,14 @@ pub fn proc_exists(path: impl AsRef<Path>) -> bool {
     ARE_THE_KERNELS && path.as_ref().exists()
 }
 
+/// This host's memory, as Linux reports it; `None` elsewhere.
+pub fn mem_bytes() -> Option<u64> {
+    let text = read_proc("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
 fn only_on_linux() -> io::Result<()> {
     match ARE_THE_KERNELS {
         true => Ok(()),

@@ -600,7 +600,7 @@ impl Shard {
         }
     }
 
-    /// Counts fatal failures in a row of a driver that blocks, or that does so but for a depth.
+    /// Counts fatal failures in a row, of drivers that block and of shards with a depth.
     #[inline]
     fn watch_failures(&self, load: &mut LoadState, outcome: &Outcome) {
         if outcome.status == Status::Ok {

@@ -117,6 +117,7 @@ impl PosixShard {
                 write_align(span, align)
             },
             file: None,
+            is_broken_off: false,
             sent: None,
             step,
             work: OpTally::default(),
@@ -130,8 +131,11 @@ impl PosixShard {
         let handles = &mut self.parts.handles;
         let found = match handles.open_file(op.proc, op.span.file, class) {
             Some(found) => found,
-            // The operation begins with the opening of its file.
+            // The operation begins with the opening of its file. What is queued does not wait for it.
             None => {
+                if way.ring.queued_count() > 0 {
+                    way.enter(self.parts.clock.now(), None)?;
+                }
                 op.sent.get_or_insert(self.parts.clock.now());
                 handles.file(op.proc, op.span.file, class, &mut self.counters)?
             }
@@ -240,6 +244,9 @@ impl PosixShard {
         result: Result<usize>,
     ) -> Option<Result<()>> {
         let count = match result {
+            // Nothing more is sent for it.
+            Ok(_) if op.is_broken_off => return Some(Err(Errno::INTR)),
+            Err(e) if op.is_broken_off => return Some(Err(e)),
             Ok(count) => count,
             Err(Errno::INVAL) if op.align > 0 && !matches!(op.step, Step::Sync(_)) => {
                 return self.realign(way, slot, op).err().map(Err);

@@ -140,7 +140,7 @@ impl PosixShard {
     pub(super) fn compare(&mut self, proc: u32, span: Span, got: Range<usize>) -> Option<Status> {
         let bytes = &self.buffer.get(got.end)[got];
         let history = &mut self.parts.handles.proc(proc).ok()?.history;
-        // No call has ended since the read began: nothing that was written is over since.
+        // The history learns of ends between operations only: of none since the read began.
         let since = history.begin_read();
         compare_bytes(history, &mut self.counters, (span, since), bytes)
     }

@@ -16,7 +16,8 @@ use filermark_model::Nanos;
 use filermark_model::workload::Attributes;
 use std::time::Duration;
 
-/// Most bytes of the buffers of a shard: they stay in memory.
+/// Most bytes of the buffers of a shard: they stay in memory. Those of all shards have at most half
+/// of the host's memory.
 const BUFFERS_MAX: u64 = 1 << 30;
 
 /// Most operations of a shard at a time: each may use a file of its own of the kernel's table.
@@ -33,6 +34,8 @@ pub(super) struct Op {
     pub(super) align: u64,
     /// The place in the table of files that it uses.
     pub(super) file: Option<u32>,
+    /// Its phase was broken off: it ends with the call that is under way.
+    pub(super) is_broken_off: bool,
     /// When its first call was sent; `None`: it was not yet.
     pub(super) sent: Option<Nanos>,
     pub(super) step: Step,
@@ -55,6 +58,8 @@ pub(crate) struct Depth {
     place: String,
     /// Operations at a time.
     slots: u32,
+    /// Shards of this agent.
+    shard_count: u32,
     /// The largest transfer, in bytes.
     largest: u32,
     /// The share of direct transfers of a workload that has others, too, in percent.
@@ -87,6 +92,7 @@ impl Depth {
         is_deep.then(|| Self {
             place: place.unwrap_or_default(),
             slots,
+            shard_count: setup.shard_count,
             largest,
             mixed_direct_pcnt,
         })
@@ -125,8 +131,9 @@ impl UnderWay {
         }
         // A read is extended to whole blocks at both ends.
         let slot_bytes = u64::from(depth.largest).next_multiple_of(LARGE_ALIGN) + LARGE_ALIGN;
-        if u64::from(slots).saturating_mul(slot_bytes) > BUFFERS_MAX {
-            return Err(too_large(&depth, slot_bytes));
+        let limit = buffers_max(filermark_system::mem_bytes(), depth.shard_count);
+        if u64::from(slots).saturating_mul(slot_bytes) > limit {
+            return Err(too_large(&depth, slot_bytes, limit));
         }
         let ring = Ring::new(slots, slot_bytes as usize, files + slots as usize);
         let mut ring = ring.map_err(|e| unusable(&depth, e))?;
@@ -216,6 +223,11 @@ impl UnderWay {
 
     /// Asks the kernel to end what is under way.
     pub(super) fn cancel(&mut self) {
+        for op in self.ops.iter_mut().flatten() {
+            op.is_broken_off = true;
+        }
+        // The kernel can only end what it was given; what fails here fails again in `poll`.
+        let _ = self.enter(self.clock.now(), None);
         self.ring.cancel();
     }
 
@@ -250,15 +262,22 @@ fn mixed(depth: &Depth, direct_pcnt: f64) -> DriverError {
     }
 }
 
-fn too_large(depth: &Depth, slot_bytes: u64) -> DriverError {
-    let slots = depth.slots;
+/// Most bytes of the buffers of one of so many shards, on a host with this memory, if it is known.
+fn buffers_max(mem_bytes: Option<u64>, shard_count: u32) -> u64 {
+    let share = mem_bytes.map(|all| all / 2 / u64::from(shard_count.max(1)));
+    share.unwrap_or(BUFFERS_MAX).min(BUFFERS_MAX)
+}
+
+fn too_large(depth: &Depth, slot_bytes: u64, limit: u64) -> DriverError {
+    let (slots, shards) = (depth.slots, depth.shard_count);
     DriverError {
         place: depth.place.clone(),
         step: "allocate buffers for the workload's depth".to_owned(),
         reason: format!(
-            "{slots} operations under way with {slot_bytes} bytes each take more than {BUFFERS_MAX} bytes"
+            "{slots} operations under way with {slot_bytes} bytes each take more than {limit} bytes, \
+             the limit of each of {shards} threads: 1 GiB, and half of the host's memory for all"
         ),
-        advice: "lower depth, or the largest transfer".to_owned(),
+        advice: "lower depth, the largest transfer or the number of procs".to_owned(),
     }
 }
 
@@ -279,6 +298,10 @@ fn unusable(depth: &Depth, e: Errno) -> DriverError {
             "too little memory, or its limit for locked memory is too low",
             "raise it (ulimit -l), lower depth",
         ),
+        Errno::MFILE => (
+            "its table of files is larger than the limit of open files",
+            "raise it (ulimit -n), lower depth",
+        ),
         _ => ("io_uring cannot be set up", "see io_uring_setup(2)"),
     };
     DriverError {
@@ -286,5 +309,29 @@ fn unusable(depth: &Depth, e: Errno) -> DriverError {
         step: format!("set up the workload's depth ({slots} operations under way)"),
         reason: format!("{why}: {e}"),
         advice: format!("{advice}; or write depth=1 and use more procs, each with a thread"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::FdShare;
+
+    #[test]
+    fn the_buffers_of_all_shards_have_half_of_the_memory() {
+        assert_eq!(buffers_max(None, 9), 1 << 30);
+        assert_eq!(buffers_max(Some(64 << 30), 1), 1 << 30);
+        assert_eq!(buffers_max(Some(64 << 30), 64), 512 << 20);
+        let depth = Depth {
+            place: "host:/mnt".to_owned(),
+            slots: 64,
+            shard_count: u32::MAX,
+            largest: 4096,
+            mixed_direct_pcnt: None,
+        };
+        let mut handles = Handles::new(Vec::new(), FdShare { files: 2, dirs: 2 });
+        let opened = UnderWay::open(depth, &mut handles, 2, Clock::real());
+        let text = opened.expect_err("refused").to_string();
+        assert!(text.contains("half of the host's memory for all"), "{text}");
     }
 }

@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 
 /// The largest table of files that all kernels accept.
 pub(crate) const FILES_MAX: usize = 1 << 15;
+/// A pause after the kernel could not take a call for the moment, and how long it is tried.
+const RETRY_WAIT: Duration = Duration::from_micros(200);
+const RETRY_MAX: Duration = Duration::from_secs(1);
 /// How long a ring that is dropped waits for calls that are under way.
 const DROP_MAX: Duration = Duration::from_secs(1);
 /// One wait of those.
@@ -182,11 +185,13 @@ impl Ring {
     }
 
     fn set_fd(&mut self, at: u32, file: Option<BorrowedFd<'_>>) -> Result<()> {
-        while self.queued_count > 0 {
-            let before = self.queued_count;
-            self.enter(0, None)?;
-            if self.queued_count == before {
-                return Err(Errno::AGAIN);
+        if self.queued_count > 0 {
+            let end = Instant::now() + RETRY_MAX;
+            while self.queued_count > 0 {
+                self.enter(0, None)?;
+                if self.queued_count > 0 && Instant::now() >= end {
+                    return Err(Errno::AGAIN);
+                }
             }
         }
         let fd = file.map_or(-1, |file| file.as_raw_fd());
@@ -288,8 +293,12 @@ impl Ring {
         let entered = self.ring.submitter().submit_with_args(want, &args);
         self.queued_count = self.ring.submission().len();
         match entered.map_err(Errno::from) {
+            Ok(_) | Err(Errno::TIME | Errno::INTR) => Ok(()),
             // The kernel is short of memory for a moment, or its queue of ended calls is full.
-            Ok(_) | Err(Errno::TIME | Errno::INTR | Errno::AGAIN | Errno::BUSY) => Ok(()),
+            Err(Errno::AGAIN | Errno::BUSY) => {
+                std::thread::sleep(RETRY_WAIT);
+                Ok(())
+            }
             Err(e) => Err(e),
         }
     }
