@@ -83,6 +83,10 @@ impl Going {
         kill_process(Pid::from_raw(pid).expect("a pid"), signal).expect("it is there");
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("ours").is_none()
     }

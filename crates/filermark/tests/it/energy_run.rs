@@ -3,12 +3,13 @@
 
 use crate::energy_collect::{Going, lines, now, samples, serve_on, switch, wait_for};
 use crate::load_guard::beside_others;
+use crate::stopped::children;
 use crate::sweep::{PROGRAM, Sweep};
 use crate::{assert_complete, filermark, stderr_text};
 use filermark_energy_data::log::{EnergyPhase, LogLine};
 use filermark_energy_data::reduce::{ReduceOptions, TrafficFrom, reduce_files};
 use filermark_testbed::{SflowOptions, Switch};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
@@ -373,8 +374,20 @@ pub fn cut_suite(dir: &Path, options: &[&str], points: usize, signal: Signal) {
         assert!(there || !ended, "it ended before {points} load points");
         there.then_some(())
     });
+    let agents = children(suite.pid()).into_iter();
+    let agents: Vec<Pid> = agents.filter(|pid| is_agent(*pid)).collect();
     suite.signal(signal);
     suite.end();
+    // What an agent has claimed is in use until it has ended.
+    for agent in agents {
+        wait_for("the end of an agent", || (!is_agent(agent)).then_some(()));
+    }
+}
+
+/// Whether a process that has not ended is an agent.
+fn is_agent(pid: Pid) -> bool {
+    let words = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero()));
+    words.is_ok_and(|words| words.split(|byte| *byte == 0).any(|word| word == b"agent"))
 }
 
 #[test]
