@@ -167,9 +167,9 @@ impl ShardDriver for PosixShard {
         let Action::File(action) = &request.action else {
             return Submit::Done(self.refused(Errno::NOSYS));
         };
-        if let Some(mut way) = self.parts.under_way.take() {
-            let submitted = self.submit_beside(&mut way, request, action);
-            self.parts.under_way = Some(way);
+        if let Some(mut under_way) = self.parts.under_way.take() {
+            let submitted = self.submit_beside(&mut under_way, request, action);
+            self.parts.under_way = Some(under_way);
             return submitted;
         }
         let mut outcome = self.perform(request.proc, action);
@@ -185,18 +185,18 @@ impl ShardDriver for PosixShard {
         deadline: Nanos,
         done: &mut Vec<Completion>,
     ) -> std::result::Result<(), DriverError> {
-        let Some(mut way) = self.parts.under_way.take() else {
+        let Some(mut under_way) = self.parts.under_way.take() else {
             self.parts.clock.sleep_until(deadline);
             return Ok(());
         };
-        let polled = self.poll_ring(&mut way, deadline, done);
-        self.parts.under_way = Some(way);
+        let polled = self.poll_ring(&mut under_way, deadline, done);
+        self.parts.under_way = Some(under_way);
         polled
     }
 
     fn break_off(&mut self) {
-        if let Some(way) = &mut self.parts.under_way {
-            way.cancel();
+        if let Some(under_way) = &mut self.parts.under_way {
+            under_way.cancel();
         }
     }
 
@@ -215,9 +215,9 @@ impl ShardDriver for PosixShard {
     /// Objects have no numbers here; what is open of the proc is closed.
     fn forget_objects(&mut self, proc: u32, _: ObjectId) {
         self.parts.handles.forget_proc(proc);
-        if let Some(mut way) = self.parts.under_way.take() {
-            way.unlist_closed(&mut self.parts.handles);
-            self.parts.under_way = Some(way);
+        if let Some(mut under_way) = self.parts.under_way.take() {
+            under_way.unlist_closed(&mut self.parts.handles);
+            self.parts.under_way = Some(under_way);
         }
     }
 }

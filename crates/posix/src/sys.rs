@@ -7,6 +7,7 @@
 //! | `linux` | what only Linux has; [`own`] for the rest |
 //! | `other_unix` | the same functions for macOS and the BSDs (run on Linux only so far, with the feature `portable`) |
 //! | `uring`, `no_uring` | calls that are under way while the thread goes on: io_uring of Linux; there is none elsewhere |
+//! | `async_call` | what they are asked for and answer |
 //! | `raw` | system calls of Unix without a safe wrapper |
 //! | `mapped`, `sigbus` | memory mappings of Unix, and what happens when a file shrinks below one |
 //! | `unix_pipes` | programs that are asked through pipes |
@@ -47,6 +48,7 @@ pub(crate) use windows::{
     raise_file_limit,
 };
 
+pub(crate) mod async_call;
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub(crate) mod uring;
 #[cfg(any(feature = "portable", not(target_os = "linux")))]
@@ -91,7 +93,7 @@ impl Errno {
     pub(crate) const NODEV: Self = Self(n::ENODEV as u32);
     pub(crate) const NXIO: Self = Self(n::ENXIO as u32);
     pub(crate) const BUSY: Self = Self(n::EBUSY as u32);
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(feature = "portable")))]
     pub(crate) const TIME: Self = Self(n::ETIME as u32);
     pub(crate) const CANCELED: Self = Self(n::ECANCELED as u32);
 }

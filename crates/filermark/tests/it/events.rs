@@ -2,10 +2,11 @@
 
 use crate::load_guard::beside_others;
 use crate::second_client::{Peek, assert_empty, serve};
+use crate::stopped::children;
 use crate::sweep::{Started, Sweep};
 use filermark_server::ServerOptions;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -234,27 +235,10 @@ fn a_fifo_that_no_one_reads_is_reported_before_the_server_is_touched() {
         .assert_sentence(&["no/such/place", "choose another file"]);
 }
 
-/// The processes that a program has started.
-fn children(pid: u32) -> Vec<u32> {
-    let path = format!("/proc/{pid}/task");
-    let tasks = std::fs::read_dir(path).expect("its threads");
-    let mut all = Vec::new();
-    for task in tasks.flatten() {
-        let text = std::fs::read_to_string(task.path().join("children"));
-        let text = text.unwrap_or_default();
-        all.extend(
-            text.split_whitespace()
-                .filter_map(|p| p.parse::<u32>().ok()),
-        );
-    }
-    all
-}
-
 fn kill_one_agent(started: &Started) {
     let agents = children(started.pid());
     assert_eq!(agents.len(), 2, "an agent per client");
-    let pid = Pid::from_raw(agents[1] as i32).expect("a pid");
-    kill_process(pid, Signal::KILL).expect("send a signal");
+    kill_process(agents[1], Signal::KILL).expect("send a signal");
 }
 
 #[test]

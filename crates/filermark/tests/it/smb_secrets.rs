@@ -2,6 +2,7 @@
 //! of its processes, in their command lines and environments, or in the results.
 
 use crate::load_guard::beside_others;
+use crate::stopped::children;
 use crate::sweep::{Ended, Sweep};
 use filermark_link::frame::Deframer;
 use filermark_testbed::{Samba, SambaOptions, Strace, available};
@@ -285,18 +286,8 @@ fn family(of: u32) -> Vec<u32> {
     let mut all = vec![of];
     let mut at = 0;
     while at < all.len() {
-        let parent = all[at];
-        let tasks = std::fs::read_dir(format!("/proc/{parent}/task"));
-        let tasks = tasks.into_iter().flatten().flatten();
-        for task in tasks {
-            let children = std::fs::read_to_string(task.path().join("children"));
-            let children = children.unwrap_or_default();
-            all.extend(
-                children
-                    .split_whitespace()
-                    .filter_map(|c| c.parse::<u32>().ok()),
-            );
-        }
+        let started = children(all[at]).into_iter();
+        all.extend(started.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()));
         at += 1;
     }
     all

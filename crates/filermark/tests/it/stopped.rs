@@ -254,10 +254,11 @@ fn an_agent_that_is_asked_to_end_cleans_up_before_it_does() {
     wait_until_empty(&server);
 }
 
-/// The processes that a process has started.
+/// The processes that a process has started; none where it has ended.
 pub fn children(pid: u32) -> Vec<Pid> {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process");
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter();
     let lists = tasks
+        .flatten()
         .flatten()
         .map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
     let pids: Vec<i32> = lists

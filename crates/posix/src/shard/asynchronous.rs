@@ -16,7 +16,7 @@ use super::ranges::{Span, compare_bytes, write_align};
 use super::under_way::{Op, Step, UnderWay};
 use super::work::OpTally;
 use crate::counters::Tally;
-use crate::sys::uring::{Call, Ended};
+use crate::sys::async_call::{Call, Ended};
 use crate::sys::{Errno, OpenMode, Result};
 use filermark_engine::driver::{Completion, DriverError, Outcome, Request, Status, Submit};
 use filermark_engine::file_action::FileAction;
@@ -28,8 +28,8 @@ impl PosixShard {
     /// appends are not, since the next one begins where the last one has ended, and transfers of
     /// no bytes need no call.
     #[inline]
-    fn is_asynchronous(way: &UnderWay, action: &FileAction) -> bool {
-        let fits = 1..=way.largest;
+    fn is_asynchronous(under_way: &UnderWay, action: &FileAction) -> bool {
+        let fits = 1..=under_way.largest;
         match action {
             FileAction::Read { length, .. } => fits.contains(length),
             FileAction::Write { file, length, .. } => {
@@ -40,27 +40,32 @@ impl PosixShard {
     }
 
     /// Begins a read or write.
-    fn begin(&mut self, way: &mut UnderWay, request: &Request, action: &FileAction) -> Submit {
-        let Some(slot) = way.free.pop() else {
+    fn begin(
+        &mut self,
+        under_way: &mut UnderWay,
+        request: &Request,
+        action: &FileAction,
+    ) -> Submit {
+        let Some(slot) = under_way.free.pop() else {
             return Submit::Busy;
         };
-        let begun = self.make_op(way, slot, request, action);
-        let begun = begun.and_then(|mut op| match self.start(way, slot, &mut op) {
+        let begun = self.make_op(under_way, slot, request, action);
+        let begun = begun.and_then(|mut op| match self.start(under_way, slot, &mut op) {
             Ok(()) => Ok(op),
             Err(e) => {
-                way.let_go(&mut op);
+                under_way.let_go(&mut op);
                 self.end_history(&op, false);
                 Err(e)
             }
         });
         match begun {
             Ok(op) => {
-                way.ops[slot as usize] = Some(op);
-                way.unsent.push(slot);
+                under_way.ops[slot as usize] = Some(op);
+                under_way.unsent.push(slot);
                 Submit::Queued
             }
             Err(e) => {
-                way.free.push(slot);
+                under_way.free.push(slot);
                 let mut outcome = self.refused(e);
                 self.explain(request.proc, &mut outcome);
                 Submit::Done(outcome)
@@ -71,7 +76,7 @@ impl PosixShard {
     /// An operation, with its data where it writes.
     fn make_op(
         &mut self,
-        way: &mut UnderWay,
+        under_way: &mut UnderWay,
         slot: u32,
         request: &Request,
         action: &FileAction,
@@ -101,7 +106,7 @@ impl PosixShard {
         } else {
             let history = &mut self.parts.handles.proc(proc)?.history;
             let mark = history.begin_write(0, (span.content, span.offset, span.length as u64));
-            let buffer = way.ring.buffer(slot).ok_or(Errno::BUSY)?;
+            let buffer = under_way.ring.buffer(slot).ok_or(Errno::BUSY)?;
             let out = buffer.get_mut(..span.length).ok_or(Errno::INVAL)?;
             (history.data()).fill(span.content, span.offset, mark.generation, out);
             Step::Write(WriteProgress::new(span), mark)
@@ -125,7 +130,7 @@ impl PosixShard {
     }
 
     /// Finds the file of an operation, and queues its next call.
-    fn start(&mut self, way: &mut UnderWay, slot: u32, op: &mut Op) -> Result<()> {
+    fn start(&mut self, under_way: &mut UnderWay, slot: u32, op: &mut Op) -> Result<()> {
         let sync = op.io.sync && !matches!(op.step, Step::Read(..));
         let class = OpenMode::new(op.align > 0, sync);
         let handles = &mut self.parts.handles;
@@ -133,19 +138,19 @@ impl PosixShard {
             Some(found) => found,
             // The operation begins with the opening of its file. What is queued does not wait for it.
             None => {
-                if way.ring.queued_count() > 0 {
-                    way.enter(self.parts.clock.now(), None)?;
+                if under_way.ring.queued_count() > 0 {
+                    under_way.enter(self.parts.clock.now(), None)?;
                 }
                 op.sent.get_or_insert(self.parts.clock.now());
                 handles.file(op.proc, op.span.file, class, &mut self.counters)?
             }
         };
-        way.hold(op, found, handles)?;
-        self.queue(way, slot, op)
+        under_way.hold(op, found, handles)?;
+        self.queue(under_way, slot, op)
     }
 
     /// Queues the next call of an operation.
-    fn queue(&mut self, way: &mut UnderWay, slot: u32, op: &Op) -> Result<()> {
+    fn queue(&mut self, under_way: &mut UnderWay, slot: u32, op: &Op) -> Result<()> {
         let (call, next) = match op.step {
             Step::Read(progress, _) => (Call::Read, progress.next()),
             Step::Write(progress, _) => (Call::Write, progress.next()),
@@ -153,9 +158,9 @@ impl PosixShard {
         };
         let (part, offset) = next.unwrap_or((0..0, op.span.offset));
         let file = op.file.ok_or(Errno::INVAL)?;
-        way.ring.start(slot, call, file, part, offset)?;
+        under_way.ring.start(slot, call, file, part, offset)?;
         self.counters.add(Tally::AsyncTransfers);
-        if call != Call::Sync && !way.ring.has_registered_buffers() {
+        if call != Call::Sync && !under_way.ring.has_registered_buffers() {
             self.counters.add(Tally::UnregisteredTransfers);
         }
         Ok(())
@@ -164,28 +169,28 @@ impl PosixShard {
     /// Begins an operation, or carries it out where it is one that waits.
     pub(super) fn submit_beside(
         &mut self,
-        way: &mut UnderWay,
+        under_way: &mut UnderWay,
         request: &Request,
         action: &FileAction,
     ) -> Submit {
-        if Self::is_asynchronous(way, action) {
-            return self.begin(way, request, action);
+        if Self::is_asynchronous(under_way, action) {
+            return self.begin(under_way, request, action);
         }
-        if way.ring.queued_count() > 0 {
+        if under_way.ring.queued_count() > 0 {
             // What fails here fails again in `poll`, which reports it.
-            let _ = way.enter(self.parts.clock.now(), None);
+            let _ = under_way.enter(self.parts.clock.now(), None);
         }
         let mut outcome = self.perform(request.proc, action);
         self.explain(request.proc, &mut outcome);
         // It may have closed files.
-        way.unlist_closed(&mut self.parts.handles);
+        under_way.unlist_closed(&mut self.parts.handles);
         Submit::Done(outcome)
     }
 
     /// Sends what is queued, and waits for the end of an operation until `deadline`.
     pub(super) fn poll_ring(
         &mut self,
-        way: &mut UnderWay,
+        under_way: &mut UnderWay,
         deadline: Nanos,
         done: &mut Vec<Completion>,
     ) -> std::result::Result<(), DriverError> {
@@ -194,14 +199,16 @@ impl PosixShard {
             let now = self.parts.clock.now();
             let left = deadline.since(now);
             let limit = (left > Nanos::ZERO).then(|| Duration::from_nanos(left.0));
-            if way.ring.busy_count() == 0 {
+            if under_way.ring.busy_count() == 0 {
                 if limit.is_some() {
                     self.parts.clock.sleep_until(deadline);
                 }
                 return Ok(());
             }
-            way.enter(now, limit).map_err(|e| self.ring_failed(e))?;
-            self.take_ended(way, done);
+            under_way
+                .enter(now, limit)
+                .map_err(|e| self.ring_failed(e))?;
+            self.take_ended(under_way, done);
             if done.len() > before || limit.is_none() {
                 return Ok(());
             }
@@ -210,27 +217,27 @@ impl PosixShard {
 
     /// Takes the calls that have ended. All of them were seen to end now; others that end
     /// meanwhile are left to the next turn.
-    fn take_ended(&mut self, way: &mut UnderWay, done: &mut Vec<Completion>) {
-        let count = way.ring.ended_count();
+    fn take_ended(&mut self, under_way: &mut UnderWay, done: &mut Vec<Completion>) {
+        let count = under_way.ring.ended_count();
         let now = self.parts.clock.now();
         for _ in 0..count {
-            let Some(Ended { slot, result }) = way.ring.next_ended() else {
+            let Some(Ended { slot, result }) = under_way.ring.next_ended() else {
                 return;
             };
-            let Some(mut op) = way.ops.get_mut(slot as usize).and_then(Option::take) else {
+            let Some(mut op) = under_way.ops.get_mut(slot as usize).and_then(Option::take) else {
                 continue;
             };
-            match self.advance(way, slot, &mut op, result) {
+            match self.advance(under_way, slot, &mut op, result) {
                 Some(result) => {
-                    let outcome = self.outcome(way, slot, &op, now, result);
-                    way.let_go(&mut op);
-                    way.free.push(slot);
+                    let outcome = self.outcome(under_way, slot, &op, now, result);
+                    under_way.let_go(&mut op);
+                    under_way.free.push(slot);
                     done.push(Completion {
                         token: op.token,
                         outcome,
                     });
                 }
-                None => way.ops[slot as usize] = Some(op),
+                None => under_way.ops[slot as usize] = Some(op),
             }
         }
     }
@@ -238,7 +245,7 @@ impl PosixShard {
     /// A call of an operation has ended; the result of the operation, unless it goes on.
     fn advance(
         &mut self,
-        way: &mut UnderWay,
+        under_way: &mut UnderWay,
         slot: u32,
         op: &mut Op,
         result: Result<usize>,
@@ -249,10 +256,10 @@ impl PosixShard {
             Err(e) if op.is_broken_off => return Some(Err(e)),
             Ok(count) => count,
             Err(Errno::INVAL) if op.align > 0 && !matches!(op.step, Step::Sync(_)) => {
-                return self.realign(way, slot, op).err().map(Err);
+                return self.realign(under_way, slot, op).err().map(Err);
             }
             // As a system call that waits is made again after a signal.
-            Err(Errno::INTR) => return self.queue(way, slot, op).err().map(Err),
+            Err(Errno::INTR) => return self.queue(under_way, slot, op).err().map(Err),
             Err(e) => return Some(Err(e)),
         };
         let goes_on = match &mut op.step {
@@ -281,11 +288,11 @@ impl PosixShard {
             }
             (Ok(false), Step::Sync(_)) => return Some(Ok(())),
         }
-        self.queue(way, slot, op).err().map(Err)
+        self.queue(under_way, slot, op).err().map(Err)
     }
 
     /// The alignment was refused: begins again with the next one.
-    fn realign(&mut self, way: &mut UnderWay, slot: u32, op: &mut Op) -> Result<()> {
+    fn realign(&mut self, under_way: &mut UnderWay, slot: u32, op: &mut Op) -> Result<()> {
         let current = self.direct_align(op.proc, true)?;
         // Another operation may have been refused before this one.
         let align = match current == op.align {
@@ -299,13 +306,13 @@ impl PosixShard {
             }
             Step::Write(..) | Step::Sync(_) => op.align = write_align(op.span, align),
         }
-        self.start(way, slot, op)
+        self.start(under_way, slot, op)
     }
 
     /// What an operation came to.
     fn outcome(
         &mut self,
-        way: &mut UnderWay,
+        under_way: &mut UnderWay,
         slot: u32,
         op: &Op,
         now: Nanos,
@@ -314,7 +321,7 @@ impl PosixShard {
         let mut work = op.work;
         if let (Step::Read(progress, since), Ok(())) = (op.step, result) {
             let got = progress.finish(&mut self.counters, &mut work);
-            let bytes = way.ring.buffer(slot).and_then(|bytes| bytes.get(got));
+            let bytes = under_way.ring.buffer(slot).and_then(|bytes| bytes.get(got));
             let proc = self.parts.handles.proc(op.proc);
             work.wrong = match (bytes, proc) {
                 (Some(bytes), Ok(proc)) => {

@@ -6,7 +6,8 @@ use super::progress::{ReadProgress, WriteProgress};
 use super::ranges::{LARGE_ALIGN, Span};
 use super::work::OpTally;
 use crate::handles::{FileSlot, Handles};
-use crate::sys::uring::{FILES_MAX, Ring, waits_in_submission};
+use crate::sys::async_call::FILES_MAX;
+use crate::sys::uring::{Ring, waits_in_submission};
 use crate::sys::{Errno, File, Result};
 use filermark_engine::clock::Clock;
 use filermark_engine::data::WriteMark;
@@ -139,7 +140,7 @@ impl UnderWay {
         let mut ring = ring.map_err(|e| unusable(&depth, e))?;
         let mut dirs = handles.procs.iter().map(|proc| &proc.place.dir);
         if dirs.any(waits_in_submission) {
-            ring.begin_aside();
+            ring.set_always_async();
         }
         handles.note_closed_files();
         Ok(Box::new(Self {

@@ -1,32 +1,10 @@
 //! In place of `uring` on systems without io_uring: a ring cannot be made.
 
+use super::async_call::{Call, Ended};
 use super::{Dir, Errno, File, Result};
 use std::convert::Infallible;
 use std::ops::Range;
 use std::time::Duration;
-
-/// As in `uring`.
-pub(crate) const FILES_MAX: usize = 1 << 15;
-
-/// What the kernel is to do with a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Call {
-    /// Reads into its buffer.
-    Read,
-    /// Writes what is in its buffer.
-    Write,
-    /// Makes a file stable.
-    Sync,
-}
-
-/// A call that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
-    /// Its slot.
-    pub slot: u32,
-    /// Bytes that were moved, or why not.
-    pub result: Result<usize>,
-}
 
 /// There is none.
 #[derive(Debug)]
@@ -41,7 +19,7 @@ impl Ring {
         Err(Errno::NOSYS)
     }
 
-    pub(crate) fn begin_aside(&mut self) {
+    pub(crate) fn set_always_async(&mut self) {
         match self.0 {}
     }
 

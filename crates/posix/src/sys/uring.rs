@@ -10,6 +10,7 @@
 //! Linux 5.11 is needed, for waits with a time limit (`IORING_FEAT_EXT_ARG`).
 #![allow(unsafe_code)] // Memory that the kernel reads and writes between two calls; see `Memory`.
 
+use super::async_call::{Call, Ended, FILES_MAX};
 use super::{Dir, Errno, File, Result};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -20,8 +21,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-/// The largest table of files that all kernels accept.
-pub(crate) const FILES_MAX: usize = 1 << 15;
 /// A pause after the kernel could not take a call for the moment, and how long it is tried.
 const RETRY_WAIT: Duration = Duration::from_micros(200);
 const RETRY_MAX: Duration = Duration::from_secs(1);
@@ -29,26 +28,6 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 const DROP_MAX: Duration = Duration::from_secs(1);
 /// One wait of those.
 const DROP_WAIT: Duration = Duration::from_millis(100);
-
-/// What the kernel is to do with a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Call {
-    /// Reads into its buffer.
-    Read,
-    /// Writes what is in its buffer.
-    Write,
-    /// Makes a file stable.
-    Sync,
-}
-
-/// A call that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
-    /// Its slot.
-    pub slot: u32,
-    /// Bytes that were moved, or why not.
-    pub result: Result<usize>,
-}
 
 /// A ring with its buffers.
 pub(crate) struct Ring {
@@ -62,7 +41,7 @@ pub(crate) struct Ring {
     queued_count: usize,
     registered_buffers: bool,
     /// Calls are begun by a thread of the kernel.
-    begins_aside: bool,
+    always_async: bool,
     file_count: usize,
     drop_max: Duration,
     /// As if the kernel had no way to cancel.
@@ -123,7 +102,7 @@ impl Ring {
             busy_count: 0,
             queued_count: 0,
             registered_buffers: registered.is_ok(),
-            begins_aside: false,
+            always_async: false,
             file_count,
             drop_max: DROP_MAX,
             #[cfg(test)]
@@ -136,8 +115,8 @@ impl Ring {
 
     /// Calls are begun by threads of the kernel from now on: for file systems whose calls wait in
     /// the one that submits them, though they are asked not to (IOSQE_ASYNC).
-    pub(crate) fn begin_aside(&mut self) {
-        self.begins_aside = true;
+    pub(crate) fn set_always_async(&mut self) {
+        self.always_async = true;
     }
 
     /// Whether the kernel holds the buffers between calls.
@@ -259,7 +238,7 @@ impl Ring {
                 .offset(offset)
                 .build(),
         };
-        let flags = match self.begins_aside {
+        let flags = match self.always_async {
             true => squeue::Flags::ASYNC,
             false => squeue::Flags::empty(),
         };
