@@ -144,16 +144,8 @@ impl Core<Sessions> {
         kind: fn(u32) -> StateCall,
     ) -> bool {
         let handle = self.handle_of(proc, key);
-        let place = self.own.keep_closing(Closing {
-            stateid,
-            handle,
-            proc,
-            key,
-            owner: None,
-            lock_owner: None,
-            layout: None,
-            is_unclosed: false,
-        });
+        let of = Closing::new(stateid, handle, (proc, key));
+        let place = self.own.keep_closing(of);
         if !self.own_call(conn, op, kind(place)) {
             self.own.forget_closing(place);
             return false;

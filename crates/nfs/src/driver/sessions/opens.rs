@@ -4,12 +4,14 @@
 use super::owners::{LockOwner, Owner};
 use filermark_engine::driver::ObjectId;
 use filermark_engine::name::Name;
-use filermark_onc::nfs4::{Stateid4, share};
+use filermark_onc::nfs4::{Fh4, Stateid4, share};
 
 /// Most files that a proc keeps open.
 pub(super) const OPENS_MAX: usize = 64;
 /// Keys from here on are those of operations that fill a file; objects have lower numbers.
 const FILLED: u32 = 1 << 31;
+/// Keys from here on are those of files that were replaced and are not closed yet.
+const DETACHED: u32 = FILLED | 1 << 30;
 
 /// The key of an object's open.
 pub(super) const fn of_object(object: ObjectId) -> u32 {
@@ -21,12 +23,17 @@ pub(super) const fn of_fill(op: u32) -> u32 {
     op | FILLED
 }
 
-/// The operation that fills the file of a key.
-pub(super) const fn fill_of(key: u32) -> u32 {
-    key & !FILLED
+/// The operation that fills the file of a key; `None`: none does.
+pub(super) fn fill_of(key: u32) -> Option<u32> {
+    (key & FILLED != 0 && !is_detached(key)).then_some(key & !FILLED)
 }
 
-/// The object of a key; `None`: the file of a fill.
+/// Whether the key is that of a file which was replaced and is not closed yet.
+pub(super) const fn is_detached(key: u32) -> bool {
+    key & DETACHED == DETACHED
+}
+
+/// The object of a key; `None`: the file of a fill, or one that was replaced.
 pub(super) const fn object_of(key: u32) -> Option<ObjectId> {
     match key & FILLED {
         0 => Some(ObjectId(key)),
@@ -103,6 +110,17 @@ pub(crate) struct ProcOpens {
     /// Keys of files that were removed or renamed, with the calls under way that use these: another file may have
     /// the key since then. Nearly always empty.
     gone: Vec<(u32, u32)>,
+    /// Handles of files that no object has any more, by key. Nearly always empty.
+    left: Vec<(u32, Fh4)>,
+}
+
+/// An open file that is not in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdleFile {
+    pub(super) key: u32,
+    /// Its entry in the table of layouts.
+    pub(super) layout: Option<u32>,
+    last_use: u64,
 }
 
 impl ProcOpens {
@@ -217,6 +235,31 @@ impl ProcOpens {
             self.keys.swap_remove(at);
             let file = self.files.swap_remove(at);
             self.note_gone(key, file.users);
+            self.left.retain(|(of, _)| *of != key);
+        }
+    }
+
+    /// The handle of a file that no object has any more.
+    pub(super) fn left_handle(&self, key: u32) -> Option<&Fh4> {
+        let found = self.left.iter().find(|(of, _)| *of == key);
+        found.map(|(_, handle)| handle)
+    }
+
+    /// The key of a file stands for another one from now on: an open file gets a key of its own, with its handle.
+    /// One that is being opened keeps its key, which the end of the OPEN has.
+    pub(super) fn detach(&mut self, key: u32, handle: Fh4) {
+        self.left.retain(|(of, _)| *of != key);
+        match self.get(key).map(|file| file.state) {
+            Some(OpenState::Open(_)) => {
+                let mut keys = DETACHED..;
+                if let Some(free) = keys.find(|key| self.place(*key).is_none()) {
+                    self.rename(key, free, None);
+                    self.left.push((free, handle));
+                }
+            }
+            Some(OpenState::Opening | OpenState::Confirming(_)) => self.left.push((key, handle)),
+            // The CLOSE has its handle.
+            Some(OpenState::Closing) | None => {}
         }
     }
 
@@ -254,32 +297,39 @@ impl ProcOpens {
             // Calls under way know the earlier key.
             let users = std::mem::take(&mut self.files[at].users);
             self.note_gone(from, users);
-            self.files[at].turn = None;
             if let Some(held) = &mut self.files[at].delegation {
                 held.users = 0;
             }
         }
     }
 
+    /// How many files are open, or being opened.
+    pub(super) fn count(&self) -> usize {
+        let files = self.files.iter();
+        files
+            .filter(|file| file.state != OpenState::Closing)
+            .count()
+    }
+
     /// The open file to be closed so that another one can be opened: the one that was not used
-    /// for the longest time, if there are too many, with its entry in the table of layouts. Those in use and the
-    /// `staying` ones are not chosen.
-    pub(super) fn surplus(&self, staying: &[u32]) -> Option<(u32, Option<u32>)> {
-        if self.keys.len() < OPENS_MAX {
+    /// for the longest time, if there are too many. Those in use are not chosen, nor those up to the `last` one.
+    pub(super) fn surplus(&self, last: Option<IdleFile>) -> Option<IdleFile> {
+        if self.keys.len() < OPENS_MAX || self.count() < OPENS_MAX {
             return None;
         }
         let is_open = |file: &OpenFile| matches!(file.state, OpenState::Open(_));
-        let files = self.keys.iter().zip(&self.files);
-        let left = files.filter(|(_, file)| file.state != OpenState::Closing);
-        let count = left.clone().count();
         let is_idle = |file: &OpenFile| is_open(file) && file.users == 0 && !file.is_asking;
-        let mut idle = left.filter(|(key, file)| is_idle(file) && !staying.contains(key));
-        let first = idle.next()?;
-        let oldest = idle.fold(first, |a, b| match b.1.last_use < a.1.last_use {
-            true => b,
-            false => a,
-        });
-        (count >= OPENS_MAX).then_some((*oldest.0, oldest.1.layout))
+        let files = self.keys.iter().zip(&self.files);
+        let idle = files
+            .filter(|(_, file)| is_idle(file))
+            .map(|(key, file)| IdleFile {
+                key: *key,
+                layout: file.layout,
+                last_use: file.last_use,
+            });
+        let place = |file: &IdleFile| (file.last_use, file.key);
+        let behind = idle.filter(|file| last.is_none_or(|last| place(file) > place(&last)));
+        behind.min_by_key(place)
     }
 
     /// Whether OPEN or CLOSE of this file is under way, or a layout of it is asked for or returned.
@@ -309,17 +359,24 @@ impl ProcOpens {
         found.map(|(key, _)| *key)
     }
 
+    /// The key of the file for which the LOCK or LOCKU with this xid is under way.
+    pub(super) fn with_turn(&self, xid: u32) -> Option<u32> {
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(_, file)| file.turn == Some(xid));
+        found.map(|(key, _)| *key)
+    }
+
     /// Takes all entries in the table of layouts.
     pub(super) fn take_layouts(&mut self) -> Vec<u32> {
         let files = self.files.iter_mut();
         files.filter_map(|file| file.layout.take()).collect()
     }
 
-    /// A file of an object from this one on that is open and not in use.
+    /// A file of an object from this one on that is open and not in use, or such a file that was replaced.
     pub(super) fn idle(&self, from: ObjectId) -> Option<u32> {
         let mut files = self.keys.iter().zip(&self.files);
         let found = files.find(|(key, file)| {
-            object_of(**key).is_some_and(|object| object >= from)
+            (is_detached(**key) || object_of(**key).is_some_and(|object| object >= from))
                 && matches!(file.state, OpenState::Open(_))
                 && file.users == 0
                 && !file.is_asking
@@ -374,19 +431,26 @@ mod tests {
         let mut opens = ProcOpens::default();
         for n in 0..OPENS_MAX as u32 - 1 {
             opens.set(n, OPEN, u64::from(n));
-            assert_eq!(opens.surplus(&[]), None);
+            assert_eq!(opens.surplus(None), None);
         }
         opens.set(63, OpenState::Opening, 63);
-        assert_eq!(opens.surplus(&[]), Some((0, None)));
-        assert_eq!(opens.surplus(&[0]), Some((1, None)));
+        let key = |opens: &ProcOpens, last| opens.surplus(last).map(|idle| idle.key);
+        assert_eq!(key(&opens, None), Some(0));
+        assert_eq!(key(&opens, opens.surplus(None)), Some(1));
         assert!(opens.used(0, 100).is_some());
-        assert_eq!(opens.surplus(&[]), Some((1, None)));
+        assert_eq!(key(&opens, None), Some(1));
+        // All of them in the order of their last use, and no more.
+        let next = |last: &IdleFile| opens.surplus(Some(*last));
+        let all: Vec<u32> = std::iter::successors(opens.surplus(None), next)
+            .map(|idle| idle.key)
+            .collect();
+        assert_eq!(all, (1..63).chain([0]).collect::<Vec<u32>>());
         if let Some(file) = opens.find(1) {
             file.users = 1;
         }
-        assert_eq!(opens.surplus(&[]), Some((2, None)), "1 is in use");
+        assert_eq!(key(&opens, None), Some(2), "1 is in use");
         opens.set(2, OpenState::Closing, 2);
-        assert_eq!(opens.surplus(&[]), None, "one is being closed");
+        assert_eq!(opens.surplus(None), None, "one is being closed");
         assert_eq!(opens.used(2, 101), None);
         assert_eq!(opens.used(63, 101), None);
     }
@@ -424,6 +488,36 @@ mod tests {
         opens.stop_using(1);
         assert_eq!(users(&opens), Some(1));
         assert_eq!(opens.get(2).map(|file| file.users), Some(0));
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_has_a_key_of_its_own_until_it_is_removed() {
+        let mut opens = ProcOpens::default();
+        let handle = |name: &[u8]| Fh4::new(name).expect("short");
+        for name in [b"a", b"b"] {
+            opens.set(7, OPEN, 1).turn = Some(u32::from(name[0]));
+            opens.detach(7, handle(name));
+            assert!(opens.get(7).is_none() && opens.left_handle(7).is_none());
+        }
+        let keys: Vec<u32> = b"ab"
+            .iter()
+            .filter_map(|turn| opens.with_turn((*turn).into()))
+            .collect();
+        assert_ne!(keys[0], keys[1]);
+        for (key, name) in keys.iter().zip([b"a", b"b"]) {
+            assert!(is_detached(*key) && fill_of(*key).is_none() && object_of(*key).is_none());
+            assert_eq!(opens.idle(ObjectId(100)), Some(*key), "it can be closed");
+            assert_eq!(opens.left_handle(*key).map(Fh4::as_bytes), Some(&name[..]));
+            opens.remove(*key);
+        }
+        assert!(opens.is_empty() && opens.left.is_empty());
+        // What is being opened keeps its key, what is being closed is forgotten with its CLOSE.
+        opens.set(7, OpenState::Opening, 1);
+        opens.detach(7, handle(b"a"));
+        assert!(opens.left_handle(7).is_some());
+        opens.set(8, OpenState::Closing, 1);
+        opens.detach(8, handle(b"b"));
+        assert!(opens.left_handle(8).is_none());
     }
 
     #[test]
