@@ -76,6 +76,16 @@ impl Rig {
             .env("KRB5CCNAME", &self.cache)
     }
 
+    /// A run whose tickets are in the memory of each process, from a key table: what is established again is so with
+    /// new tickets.
+    fn by_key_table(&self, sweep: Sweep) -> Sweep {
+        sweep
+            .set("USERNAME", Samba::USER)
+            .set("DOMAIN", Kdc::REALM)
+            .env("KRB5CCNAME", "MEMORY:filermark")
+            .env("KRB5_CLIENT_KTNAME", self.kdc.user_keytab(Samba::USER))
+    }
+
     /// The same through a proxy in front of the NFS program.
     fn through(
         &self,
@@ -198,8 +208,25 @@ fn both_versions_are_measured_in_all_three_ways() {
     );
 }
 
-/// The tickets are in the memory of each process, from a key table: what is established again is so with
-/// new tickets.
+/// The KDC gives tickets that are shorter than the run: contexts are established again before that, with new tickets,
+/// as long as the run lasts. No call fails, and none is refused by the server.
+#[test]
+fn contexts_are_replaced_before_their_tickets_expire() {
+    let _turn = beside_others();
+    let Some(rig) = Rig::start(KerberosExport::AllWays) else {
+        return;
+    };
+    let limited = rig.kdc.limit_tickets(Samba::USER, 8);
+    limited.expect("the KDC takes it");
+    for (version, security) in [("3", "krb5"), ("4.1", "krb5p")] {
+        let sweep = rig.sweep(version, security).set("RUNTIME", 20);
+        let ended = rig.by_key_table(sweep).run();
+        assert_sound(&ended);
+        // One shard at least, each with two of them at least: after 6 s, and after 12 s.
+        assert!(ended.counter("new_contexts") > 1, "{}", ended.stderr);
+    }
+}
+
 #[test]
 fn contexts_that_the_server_loses_are_replaced_with_new_tickets() {
     let _turn = beside_others();
@@ -216,12 +243,7 @@ fn contexts_that_the_server_loses_are_replaced_with_new_tickets() {
                 false => vec![ProxyAction::Send(received.message.to_vec())],
             }
         });
-        let ended = sweep
-            .set("USERNAME", Samba::USER)
-            .set("DOMAIN", Kdc::REALM)
-            .env("KRB5CCNAME", "MEMORY:filermark")
-            .env("KRB5_CLIENT_KTNAME", rig.kdc.user_keytab(Samba::USER))
-            .run();
+        let ended = rig.by_key_table(sweep).run();
         assert_sound(&ended);
         assert!(ended.counter("new_contexts") > 0, "{}", ended.stderr);
     }

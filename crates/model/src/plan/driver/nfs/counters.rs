@@ -221,9 +221,9 @@ counters! {
         .warns("calls were refused by data servers, and went to the metadata server");
         NewContexts = c(
             "new_contexts",
-            "Kerberos: contexts that were established again, because the server had lost them or their ticket had expired.",
+            "Kerberos: contexts that were established again, before their ticket expired or because the server had lost them.",
         )
-        .notes("contexts of Kerberos were established again: the server had lost them, or their ticket had expired");
+        .notes("contexts of Kerberos were established again: their ticket was about to expire, or the server had lost them");
         ContextFailures = c(
             "context_failures",
             "Kerberos: attempts to establish a context again that failed; calls waited.",
