@@ -14,6 +14,7 @@
 //! | `results` | the results of the operations, as those of version 3 |
 //! | `work`, `work_encode` | the operations that version 3 does not have |
 //! | `scratch`, `copied` | what they have done with scratch files and attributes; copies are read back |
+//! | `offloads` | copies that go on after the reply |
 //! | `opens` | the table of open files of a proc |
 //! | `opening`, `closing` | when files are opened and closed |
 //! | `waits`, `open_uses` | which calls wait for that, and which ones use an open file |
@@ -47,6 +48,7 @@ mod layout_commits;
 mod layout_returns;
 mod layouts;
 mod names;
+mod offloads;
 mod open_uses;
 mod opening;
 mod opens;

@@ -5,6 +5,7 @@ mod embedded40;
 mod layout_calls;
 mod layout_commits;
 mod layouts;
+mod offloads;
 mod recovery;
 mod refusals;
 mod replaced;
