@@ -41,12 +41,7 @@ impl Core<Sessions> {
     pub(super) fn wait_for_copy(&mut self, op: u32) {
         let now = self.state.now;
         let conn = self.procs[self.ops.get(op).proc as usize].conn;
-        let conns = self.own.client_of(conn).conns().iter();
-        let mut queued = conns.flat_map(|conn| {
-            let first = self.calls.first(*conn);
-            std::iter::successors(first, |slot| self.calls.after(*slot))
-        });
-        let found = queued.find(|slot| self.asks_for_copy(*slot, op));
+        let found = self.queued(conn).find(|slot| self.asks_for_copy(*slot, op));
         let (Some(slot), Some(offload)) = (found, &mut self.own.works[op as usize].offload) else {
             return;
         };
@@ -73,13 +68,8 @@ impl Core<Sessions> {
 
     /// Whether a COPY is under way for the client.
     fn copies(&self, conn: u32) -> bool {
-        let is_copy =
-            |slot: u32| self.calls.get(slot).own.kind == Some(StateCall::Work(Work::Copy));
-        let mut conns = self.own.client_of(conn).conns().iter();
-        conns.any(|conn| {
-            let first = self.calls.first(*conn);
-            std::iter::successors(first, |slot| self.calls.after(*slot)).any(is_copy)
-        })
+        let mut queued = self.queued(conn);
+        queued.any(|slot| self.calls.get(slot).own.kind == Some(StateCall::Work(Work::Copy)))
     }
 
     /// What OFFLOAD_STATUS says. A server that does not know the copy has restarted, or its CB_OFFLOAD was lost: the

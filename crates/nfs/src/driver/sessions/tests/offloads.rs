@@ -3,10 +3,13 @@
 use super::delegations::{answers, callback_of};
 use super::layouts::counted;
 use super::server::COPYING;
+use super::work::{self, Work};
 use super::*;
+use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs4::Operation::*;
 use filermark_onc::nfs4::callback::{Args as CbArgs, CbOffloadArgs, OffloadFailed};
 use filermark_onc::nfs4::{FileHandle4, Nfsstat4, StableHow, WriteResponse4};
+use filermark_server::ServerOptions;
 
 const LENGTH: u32 = 3 * SIZE;
 
@@ -142,4 +145,30 @@ fn a_callback_before_the_reply_is_called_again() {
     bench.succeed(copy(2 * SIZE));
     assert_eq!(bench.server.state().copies, [false, true]);
     bench.end();
+}
+
+/// The embedded server reports the end of copies that are longer than two transfers.
+#[test]
+fn copies_on_the_embedded_server_end_with_callbacks() {
+    let options = ServerOptions {
+        rtmax: 32 << 10,
+        rtpref: 32 << 10,
+        ..ServerOptions::default()
+    };
+    let mut work = Work::of(options, NfsVersion::V42);
+    work.counters();
+    for length in [64 << 10, 200 << 10] {
+        work.good(work::copy(0, length));
+    }
+    let counters = work.counters();
+    let asked = counters.get("OFFLOAD_STATUS").copied().unwrap_or(0);
+    let copies = counters["COPY"];
+    let called = counters.get("callbacks").copied().unwrap_or(0);
+    assert!(
+        asked > 0 || called > 0,
+        "{counters:?} {:?}",
+        work.shard.transfer_bytes()
+    );
+    assert!((2..=3).contains(&copies), "{counters:?}");
+    assert!(!counters.contains_key("verify_errors"), "{counters:?}");
 }

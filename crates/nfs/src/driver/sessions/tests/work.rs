@@ -172,7 +172,7 @@ fn open_by_name() -> Action {
 
 const LOCK: Action = Action::V4(V4Action::Lock { object: DATA });
 
-fn copy(offset: u64, length: u32) -> Action {
+pub(super) fn copy(offset: u64, length: u32) -> Action {
     v4(V4Action::Copy {
         object: DATA,
         target: SCRATCH,
