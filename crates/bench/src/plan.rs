@@ -129,6 +129,7 @@ impl Bench {
             clock: Clock::real(),
             stop: StopFlag::new(),
             live: None,
+            hang_max: filermark_engine::engine::HANG_MAX,
         });
         self.engine = Some(engine.map_err(|e| e.to_string())?);
         Ok(self)

@@ -41,7 +41,7 @@ use filermark_engine::driver::{
 use filermark_engine::file_action::FileAction;
 use filermark_model::Nanos;
 use std::collections::BTreeMap;
-pub(crate) use under_way::{Depth, UnderWay};
+pub(crate) use under_way::{Depth, UnderWay, async_engine};
 use work::OpTally;
 
 /// What a shard is made of.
@@ -192,6 +192,11 @@ impl ShardDriver for PosixShard {
         let polled = self.poll_ring(&mut under_way, deadline, done);
         self.parts.under_way = Some(under_way);
         polled
+    }
+
+    fn waited_until(&self) -> Nanos {
+        let under_way = self.parts.under_way.as_ref();
+        under_way.map_or(Nanos::ZERO, |under_way| under_way.waited_until)
     }
 
     fn break_off(&mut self) {

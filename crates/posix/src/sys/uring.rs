@@ -282,6 +282,12 @@ impl Ring {
         }
     }
 
+    /// Whether calls have ended that [`Self::next_ended`] does not give before another
+    /// [`Self::wait`]: the kernel has a few words left to write, which needs a system call.
+    pub(crate) fn has_undelivered(&mut self) -> bool {
+        self.ring.submission().taskrun()
+    }
+
     /// Calls that have ended and were not taken yet.
     pub(crate) fn ended_count(&mut self) -> usize {
         self.ring.completion().len()

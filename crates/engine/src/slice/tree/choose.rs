@@ -6,7 +6,7 @@ use crate::file_action::{FileAction, FileKind, FileRef, Io};
 use crate::proc::{ChosenAction, PendingEffect};
 use filermark_model::rng::hash3;
 use filermark_model::transfer_bytes::GEOMETRIC_PART;
-use filermark_model::workload::HotSpot;
+use filermark_model::workload::{Attributes, HotSpot};
 use filermark_model::{Bucket, Nanos, Op, PosixOp, Rng};
 
 /// Mapped ranges begin at whole multiples of this, in bytes.
@@ -95,6 +95,7 @@ impl TreeSlice {
                 }
             }
             PosixOp::Write | PosixOp::WriteRandom => {
+                let size = self.whole_blocks(size);
                 let (offset, length) = match op == PosixOp::Write {
                     true => self.in_sequence(rng, op, bucket, number, size),
                     false => self.at_random(rng, op, now, size),
@@ -237,6 +238,19 @@ impl TreeSlice {
             FileKind::File
         };
         self.named(bucket, number, kind)
+    }
+
+    /// The part of a file that writes go to: all of it, but for the bytes after the last whole
+    /// block where direct writes are under way at a time ([`WorkloadObject::depth_fault`]).
+    ///
+    /// [`WorkloadObject::depth_fault`]: filermark_model::WorkloadObject::depth_fault
+    fn whole_blocks(&self, size: u64) -> u64 {
+        let a = &self.setup.workload.attributes;
+        let block = u64::from(Attributes::DIRECT_BLOCK_BYTES);
+        match a.depth > 1 && a.direct_pcnt > 0.0 && size >= block {
+            true => size - size % block,
+            false => size,
+        }
     }
 
     fn in_sequence(
