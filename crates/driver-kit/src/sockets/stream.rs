@@ -220,13 +220,21 @@ impl<P: WireProtocol> Stream<P> {
         let is_wanted = core.calls().first(self.number).is_some();
         match self.state {
             State::Refused if is_wanted => return fail_all(core, self.number),
-            State::Closed if is_wanted => self.connect_again(core, io),
+            State::Closed if is_wanted || core.is_needed(self.number) => {
+                self.connect_again(core, io)
+            }
             _ => {}
         }
         if self.is_connected()
             && let Some(error) = core.given_up(self.number, &mut self.protocol)
         {
             return self.lost(core, io, &error);
+        }
+        if self.state == State::Setup {
+            let event = core.go_on(self.number, &mut self.protocol);
+            if let Err(error) = self.handle(event, core, io) {
+                return self.lost(core, io, &error);
+            }
         }
         if self.is_connected()
             && let Err(error) = self.send_all(core, io).and_then(|()| self.update_space(io))
