@@ -320,7 +320,10 @@ fn where_io_uring_is_missing_a_depth_is_refused_with_the_reason() {
         // The filter is the thread's own, and cannot be removed.
         let refused = std::thread::spawn(move || {
             let mut bench = Bench::new();
-            assert!(crate::sys::forbid_io_uring(errno as u32), "seccomp");
+            assert!(
+                filermark_system::uring::testing::forbid(errno as u32),
+                "seccomp"
+            );
             let setup = bench.setup.clone();
             let mut deep = setup.clone();
             deep.procs[0].tree = Some(Arc::new(TreeSetup {
