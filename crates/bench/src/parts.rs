@@ -2,6 +2,7 @@
 
 pub mod agents;
 mod bare_nfs;
+mod bare_ring;
 mod codec;
 mod day;
 mod fill;

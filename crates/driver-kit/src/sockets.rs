@@ -37,7 +37,7 @@ pub use calls::{CallBase, Calls, probe_xid};
 pub use ops::{NOT_SENT, OpBase, Ops};
 pub use peer::Peer;
 pub use protocol::{Event, Incident, OnLoss, Received, WireProtocol};
-pub use settings::{ReplyTimeouts, SocketSettings};
+pub use settings::{ReplyTimeouts, SocketSettings, engine_fact};
 pub use shard::{Conn, Io, Shard, SystemCalls};
 pub use state::LoopState;
 

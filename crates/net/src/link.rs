@@ -11,6 +11,7 @@ use filermark_tls::ClientTls;
 use secure::Secure;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroU16;
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
 #[cfg(windows)]
@@ -40,6 +41,8 @@ pub struct Link {
     #[cfg(test)]
     copied: usize,
     tls: Option<Box<Secure>>,
+    /// Its slot in the ring that receives for it, plus one.
+    ring_slot: Option<NonZeroU16>,
 }
 
 /// What a read brought.
@@ -81,6 +84,7 @@ impl Link {
             #[cfg(test)]
             copied: 0,
             tls: None,
+            ring_slot: None,
         })
     }
 
@@ -132,6 +136,41 @@ impl Link {
         self.unsent.len() - self.unsent_from
     }
 
+    /// Where what is unsent begins.
+    #[cfg(all(test, target_os = "linux"))]
+    pub(crate) fn unsent_place(&self) -> *const u8 {
+        self.unsent.as_ptr()
+    }
+
+    /// Its slot in the [`SocketRing`](crate::SocketRing) that receives for it.
+    #[inline]
+    pub fn ring_slot(&self) -> Option<u32> {
+        self.ring_slot.map(|slot| u32::from(slot.get()) - 1)
+    }
+
+    /// Notes its slot, which is below 65,535; `None`: it is received from by [`Link::receive`].
+    pub fn set_ring_slot(&mut self, slot: Option<u32>) {
+        let slot = slot.and_then(|slot| u16::try_from(slot.checked_add(1)?).ok());
+        self.ring_slot = slot.and_then(NonZeroU16::new);
+    }
+
+    /// Whether it has TLS.
+    #[inline]
+    pub fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Ends the connection in both directions, as closing it does where nothing else keeps the
+    /// socket open.
+    #[cfg_attr(
+        any(feature = "portable", not(target_os = "linux")),
+        allow(dead_code, reason = "a ring keeps sockets open")
+    )]
+    pub(crate) fn shut_down(&self) {
+        // It may have ended.
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
+    }
+
     /// This end's address.
     ///
     /// # Errors
@@ -160,8 +199,9 @@ impl Link {
         Ok(self.plain_taken(taken))
     }
 
-    /// Keeps what the system has not taken of `bytes`; nothing is unsent before.
-    fn keep_unsent(&mut self, bytes: &mut Vec<u8>, taken: usize, pool: &mut BufferPool) {
+    /// Keeps what the system has not taken of `bytes`, as [`Link::send`] does; nothing is unsent
+    /// before.
+    pub fn keep_unsent(&mut self, bytes: &mut Vec<u8>, taken: usize, pool: &mut BufferPool) {
         let rest = bytes.get(taken..).unwrap_or_default();
         if rest.is_empty() {
             return;

@@ -128,4 +128,11 @@ impl Link {
         self.wanted = wanted.max(1);
         self.is_long = wanted >= LONG_MIN;
     }
+
+    /// Whether the message under way lacks so much that it is better read to where it belongs, by
+    /// [`Link::receive`].
+    #[inline]
+    pub fn lacks_much(&self) -> bool {
+        self.wanted >= DIRECT_MIN
+    }
 }
