@@ -76,6 +76,7 @@ fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool
             .ok()
             .map(|path| path.display().to_string()),
         low_ports: system::low_ports(),
+        async_engine: found.async_engine,
         sysctls: system::sysctls(),
         governors: system::governors(),
         nic_mbps: system::nic_mbps(),

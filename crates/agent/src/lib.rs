@@ -7,6 +7,8 @@
 pub mod clock_check;
 mod free_space;
 mod inspect;
+#[cfg(test)]
+mod late_threads;
 mod lease;
 pub mod lengths;
 mod live;

@@ -39,8 +39,16 @@ type CounterSnapshot = Vec<(MountPoint, FetchedBytes)>;
 /// Two readings.
 struct Readings {
     snapshots: [CounterSnapshot; 2],
-    /// How late the later of them was, relative to the edge of RUN, where that is too late.
-    late: Option<Nanos>,
+    late: Option<Late>,
+}
+
+/// Readings that are too late for RUN's length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Late {
+    /// How late the later of them was, relative to the edge of RUN.
+    by: Nanos,
+    /// The part of RUN that had passed at the first one: what was fetched then is not counted.
+    missed: f64,
 }
 
 /// Two readings made on a thread: at the beginning and at the end of RUN.
@@ -140,7 +148,10 @@ fn combined(
             continue;
         };
         let entry = all.entry(first.source.clone()).or_insert_with(|| {
-            let fetched = between(&first, &last, readings.late);
+            let late = readings
+                .late
+                .filter(|_| first.counter != ReadCounter::Memory);
+            let fetched = between(&first, &last);
             ClientReads {
                 client: client.to_owned(),
                 mounts: Vec::new(),
@@ -149,24 +160,47 @@ fn combined(
                 read_bytes: 0,
                 fetched_bytes: fetched.as_ref().ok().copied(),
                 source: source_id(&host, &first.source),
-                unknown: fetched.err(),
+                unknown: fetched.err().or_else(|| late.map(late_text)),
             }
         });
         entry.mounts.push(mount.to_string());
         entry.read_bytes += read_bytes.get(mount).copied().unwrap_or(0);
     }
+    if let Some(late) = readings.late {
+        let counted = all
+            .values_mut()
+            .filter(|e| e.counter != ReadCounter::Memory);
+        counted.for_each(|entry| late.raise(entry));
+    }
     all.into_values().chain(others).collect()
 }
 
+impl Late {
+    /// Adds what may have been fetched before the first reading: as much as was read until then,
+    /// which is taken to be as much per second as in all of RUN. So what came from the client's
+    /// memory is not overestimated. A late last reading does not overestimate it either.
+    fn raise(self, entry: &mut ClientReads) {
+        let missed = (entry.read_bytes as f64 * self.missed) as u64;
+        let fetched = entry.fetched_bytes.as_mut();
+        fetched
+            .into_iter()
+            .for_each(|f| *f = f.saturating_add(missed));
+    }
+}
+
 /// How late the readings at the edges of RUN were, if that is too late for RUN's length.
-fn lateness(times: RunTimes, [first, last]: [Nanos; 2]) -> Option<Nanos> {
+fn lateness(times: RunTimes, [first, last]: [Nanos; 2]) -> Option<Late> {
     let run = times.run_end.since(times.run_start);
-    let late = first.since(times.run_start).max(last.since(times.run_end));
-    (late.0 > run.0 / LATE_DIVISOR).then_some(late)
+    let missed = first.since(times.run_start);
+    let by = missed.max(last.since(times.run_end));
+    (by.0 > run.0 / LATE_DIVISOR).then(|| Late {
+        by,
+        missed: (missed.0 as f64 / run.0.max(1) as f64).min(1.0),
+    })
 }
 
 /// The increase of a counter from the first reading to the last, or why that is not known.
-fn between(first: &FetchedBytes, last: &FetchedBytes, late: Option<Nanos>) -> Result<u64, String> {
+fn between(first: &FetchedBytes, last: &FetchedBytes) -> Result<u64, String> {
     if first.counter == ReadCounter::Unknown {
         return Err("no counter exists for this file system".into());
     }
@@ -176,15 +210,16 @@ fn between(first: &FetchedBytes, last: &FetchedBytes, late: Option<Nanos>) -> Re
         (Some(first), Some(last)) => last
             .checked_sub(first)
             .ok_or("its counter decreased: the file system was perhaps mounted again"),
-    }?;
-    match late.filter(|_| first.counter != ReadCounter::Memory) {
-        None => Ok(fetched),
-        Some(late) => Err(format!(
-            "its counter was read {:.1} s late, since the host was busy, and RUN is short for that; \
-             raise RUNTIME",
-            late.as_secs_f64()
-        )),
-    }
+    };
+    fetched.map_err(str::to_owned)
+}
+
+fn late_text(late: Late) -> String {
+    format!(
+        "its counter was read {:.1} s late, since the host was busy, and RUN is short for that; \
+         raise RUNTIME",
+        late.by.as_secs_f64()
+    )
 }
 
 /// Identifies the kernel that counts: agents on one host share it, in containers too. If it has
@@ -230,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_was_read_late_is_unknown() {
+    fn a_counter_that_was_read_late_gives_the_most_that_was_fetched() {
         let ms = |n: u64| Nanos(n * 1_000_000);
         let times = RunTimes {
             warmup_start: ms(0),
@@ -238,20 +273,34 @@ mod tests {
             run_end: ms(3_000),
         };
         assert_eq!(lateness(times, [ms(1_200), ms(3_200)]), None);
-        assert_eq!(lateness(times, [ms(1_201), ms(3_000)]), Some(ms(201)));
-        assert_eq!(lateness(times, [ms(1_000), ms(3_500)]), Some(ms(500)));
+        let late = |by, missed| Some(Late { by: ms(by), missed });
+        assert_eq!(lateness(times, [ms(1_500), ms(3_000)]), late(500, 0.25));
+        assert_eq!(lateness(times, [ms(1_000), ms(3_500)]), late(500, 0.0));
+        assert_eq!(lateness(times, [ms(9_000), ms(9_000)]), late(8_000, 1.0));
         // RUN was ended before.
         assert_eq!(lateness(times, [ms(900), ms(2_000)]), None);
-        let of = |counter| {
-            let reading = |bytes| FetchedBytes {
-                counter,
-                ..fetched("a", Some(bytes))
+        let of = |counter, late| {
+            let reading = |bytes| {
+                let fetched = FetchedBytes {
+                    counter,
+                    ..fetched("a", Some(bytes))
+                };
+                vec![(mount("/a"), fetched)]
             };
-            between(&reading(1), &reading(8), Some(ms(1_500)))
+            let readings = Readings {
+                snapshots: [reading(1), reading(8)],
+                late,
+            };
+            let read = BTreeMap::from([(mount("/a"), 100)]);
+            combined("h", &[mount("/a")], &readings, &read).remove(0)
         };
-        let reason = of(ReadCounter::Nfs).expect_err("late");
+        // At most so much was fetched.
+        let entry = of(ReadCounter::Nfs, late(1_500, 0.25));
+        assert_eq!(entry.fetched_bytes, Some(7 + 25));
+        let reason = entry.unknown.unwrap_or_default();
         assert!(reason.contains("read 1.5 s late"), "{reason}");
-        assert_eq!(of(ReadCounter::Memory), Ok(7));
+        let entry = of(ReadCounter::Memory, late(1_500, 0.25));
+        assert_eq!((entry.fetched_bytes, entry.unknown), (Some(7), None));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_driver_kit::survey::is_kept;
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
-use filermark_engine::engine::{Engine, EngineSetup};
+use filermark_engine::engine::{Engine, EngineEnd, EngineSetup, HANG_MAX};
 use filermark_engine::interrupt_guard;
 use filermark_engine::recorder::LiveEvents;
 use filermark_engine::shard::{PhaseError, RunTimes, TaskReport, Timetable};
@@ -491,6 +491,7 @@ impl PreparedRun {
             clock: clock.clone(),
             stop: watch.stop.clone(),
             live: Some(live.clone()),
+            hang_max: HANG_MAX,
         })
         .map_err(|e| phase_failed(&e))?;
         environment.mounts = facts;
@@ -560,7 +561,11 @@ impl PreparedRun {
 
     /// Ends the load; returns what the server may keep for it.
     fn end_engine(&mut self) -> Vec<Leftover> {
-        let count = self.engine.take().map_or(0, Engine::end);
+        let ended = self
+            .engine
+            .take()
+            .map_or_else(EngineEnd::default, Engine::end);
+        let count = ended.clients;
         let sentence = || {
             let servers: BTreeSet<&str> = self.mounts.iter().map(|m| m.host.as_str()).collect();
             let servers = Vec::from_iter(servers).join(", ");
@@ -573,7 +578,10 @@ impl PreparedRun {
                  with what was open, until the lease expires"
             ))
         };
-        (count > 0).then(sentence).into_iter().collect()
+        let kept = (count > 0).then(sentence);
+        kept.into_iter()
+            .chain(ended.hung.into_iter().map(Leftover::ours))
+            .collect()
     }
 
     /// Returns how many objects were removed, and what stays. The leases end first: the removal

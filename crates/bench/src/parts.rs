@@ -2,10 +2,12 @@
 
 pub mod agents;
 mod bare_nfs;
+mod bare_ring;
 mod codec;
 mod day;
 mod fill;
 mod fio;
+mod growth;
 mod io;
 pub mod krb5p;
 mod memory;
@@ -103,6 +105,11 @@ const PARTS: &[Part] = &[
         name: "agents",
         about: "the prime with 1,000 simulated agents of another process",
         measure: agents::measure,
+    },
+    Part {
+        name: "growth",
+        about: "the cost of an operation over the number of procs, connections, files, clients, load points",
+        measure: growth::measure,
     },
     Part {
         name: "sflow",

@@ -46,17 +46,22 @@ pub fn plan(
     }
 }
 
-/// A plan for one proc without a rate that works in a mounted directory; `change` adapts its only
-/// component.
+/// A plan for this number of procs without a rate that work in a mounted directory; `change` adapts
+/// their only component.
 ///
 /// # Errors
 /// A parameter is wrong or missing.
-pub fn mounted_plan(dir: &Path, change: impl FnOnce(&mut Component)) -> Result<RunPlan, String> {
+pub fn mounted_plan(
+    procs: u32,
+    dir: &Path,
+    change: impl FnOnce(&mut Component),
+) -> Result<RunPlan, String> {
     let mut sources = Sources::from_rc(None).map_err(|e| e.to_string())?;
     let mount = format!("localhost:{}", dir.display());
+    let load = procs.to_string();
     for (name, value) in [
         ("BENCHMARK", "METADATA"),
-        ("LOAD", "1"),
+        ("LOAD", &*load),
         ("CLIENT_MOUNTPOINTS", &*mount),
     ] {
         sources.set("filermark-bench", name, value);
@@ -129,6 +134,7 @@ impl Bench {
             clock: Clock::real(),
             stop: StopFlag::new(),
             live: None,
+            hang_max: filermark_engine::engine::HANG_MAX,
         });
         self.engine = Some(engine.map_err(|e| e.to_string())?);
         Ok(self)

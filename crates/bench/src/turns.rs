@@ -50,7 +50,8 @@ impl Turn {
         self.ops / self.seconds
     }
 
-    fn cpu_us(&self) -> f64 {
+    /// Processor time of an operation, in microseconds.
+    pub fn cpu_us(&self) -> f64 {
         self.cpu_ns / 1e3 / self.ops
     }
 }

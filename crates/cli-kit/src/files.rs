@@ -71,7 +71,14 @@ pub fn refuse_inputs(out: &Path, inputs: &[&Path]) -> Result<(), CommandError> {
 /// # Errors
 /// A sentence with the path.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), String> {
-    let failed = |e: io::Error| format!("{}: cannot be written: {e}", path.display());
+    let failed = |e: io::Error| {
+        let step = match e.kind() {
+            io::ErrorKind::NotFound => "make its folder first, or give another path",
+            io::ErrorKind::IsADirectory => "give the path of a file, or remove the folder",
+            _ => "check the free space and the permissions of its folder, or give another path",
+        };
+        format!("{}: cannot be written: {e}; {step}", path.display())
+    };
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = fs::metadata(&target).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
@@ -217,6 +224,9 @@ mod tests {
         assert!(!fs::metadata("/dev/null").expect("there").is_file());
         let error = write_whole(&at("none/b"), b"four").expect_err("no folder");
         assert!(error.contains("none/b"), "{error}");
+        assert!(error.contains("; make its folder first"), "{error}");
+        let error = write_whole(dir.path(), b"five").expect_err("a folder");
+        assert!(error.contains("; give the path of a file"), "{error}");
         assert_eq!(fs::read_dir(dir.path()).expect("read").count(), 2);
         assert!(refuse_inputs(&at("link"), &[&at("a")]).is_err());
         assert!(refuse_inputs(&at("new"), &[&at("a")]).is_ok());

@@ -9,7 +9,7 @@
 //! | `shard` | [`Shard`]: the loop, which implements the engine's `ShardDriver` |
 //! | `stream`, `datagram` | a TCP connection, which is made when it is needed and made again when it breaks; a UDP socket |
 //! | `late` | when replies are late, and what happens then |
-//! | `assign` | which procs use which connections |
+//! | `assign`, `turns` | which procs use which connections; which of several the next call goes over |
 //!
 //! A request becomes an operation and calls in the queue of a connection; a flush encodes the
 //! queue and sends it in one write per connection. The state of a protocol has the tables, so
@@ -28,6 +28,7 @@ mod settings;
 mod shard;
 mod state;
 mod stream;
+mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -37,9 +38,10 @@ pub use calls::{CallBase, Calls, probe_xid};
 pub use ops::{NOT_SENT, OpBase, Ops};
 pub use peer::Peer;
 pub use protocol::{Event, Incident, OnLoss, Received, WireProtocol};
-pub use settings::{ReplyTimeouts, SocketSettings};
+pub use settings::{ReplyTimeouts, SocketSettings, engine_fact};
 pub use shard::{Conn, Io, Shard, SystemCalls};
 pub use state::LoopState;
+pub use turns::Turns;
 
 use std::ops::DerefMut;
 

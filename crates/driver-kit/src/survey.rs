@@ -4,7 +4,7 @@
 use crate::claim::report::ClaimReport;
 use filermark_engine::name::MARKER;
 use filermark_model::plan::{DriverPlan, MountPoint, Target};
-use filermark_model::survey::{MountInfo, ServerInfo, ServiceInfo};
+use filermark_model::survey::{AsyncEngine, MountInfo, ServerInfo, ServiceInfo};
 use std::path::Path;
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub struct Surveyed {
     pub servers: Vec<ServerInfo>,
     /// What is known about each mount point that could be reached, as for a claim.
     pub reports: Vec<MountReport>,
+    /// What carries out the reads and writes of workloads with a depth.
+    pub async_engine: AsyncEngine,
 }
 
 /// What is known about a mount point.

@@ -3,6 +3,11 @@
 //! All instants of one agent count from one origin, so that one start instant is valid
 //! for all shards. In simulations the clock advances only when the test moves it.
 
+mod counter;
+mod thread_clock;
+
+pub use thread_clock::ThreadClock;
+
 use filermark_model::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -255,6 +255,12 @@ pub trait ShardDriver {
     /// Takes a request. Never blocks unless the driver is a blocking one.
     fn submit(&mut self, request: &Request) -> Submit;
 
+    /// When the last call ended in which this thread waited for the file system to begin an
+    /// operation that is [`Submit::Queued`] (to open its file); asked for where procs have a depth.
+    fn waited_until(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
     /// Sends what was queued, one write per connection.
     fn flush(&mut self);
 

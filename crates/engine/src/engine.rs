@@ -14,12 +14,13 @@ use crate::shared_recorder::{GroupSetup, SharedRecorder};
 use filermark_model::plan::{MountPoint, PacingMode};
 use filermark_model::silence;
 use filermark_model::{LoadPoint, Nanos, PointStats, RunPlan};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// CLEANUP may take as long as INIT (INIT_TIMEOUT), and at least this long: what
 /// took an hour to make is not removed in ten minutes.
@@ -36,6 +37,13 @@ const GROUPS_PER_CORE: usize = 2;
 const GATHER_PAUSE: Duration = Duration::from_millis(2);
 const GATHER_PAUSE_PER_SHARD: Duration = Duration::from_micros(5);
 
+/// How long a shard may take to answer, or to end, after a stop was requested: more than the 5 s of
+/// `shard::tasks`, less than the 10 s that the prime waits for an agent. One that takes longer is
+/// inside a system call that does not return.
+pub const HANG_MAX: Duration = Duration::from_secs(8);
+/// How many times as long a shard may take to end if no stop was requested before.
+const UNSTOPPED_FACTOR: u32 = 8;
+
 /// The shards of one agent.
 pub struct Engine {
     shards: Vec<Handle>,
@@ -49,9 +57,23 @@ pub struct Engine {
     client: usize,
     driver: Arc<dyn LoadDriver>,
     claim: Claim,
+    hang_max: Duration,
+}
+
+/// What may be left when an engine has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineEnd {
+    /// Clients that the server may keep, as [`crate::driver::ShardDriver::end`] has it.
+    pub clients: u64,
+    /// Threads that have not returned from the kernel, and what they do.
+    pub hung: Vec<String>,
 }
 
 struct Handle {
+    /// Its number.
+    shard: usize,
+    /// It did not answer in time, and gets no more commands.
+    is_hung: Cell<bool>,
     /// The first of its procs' numbers: of blocking shards the only one.
     first_proc: u32,
     component: u32,
@@ -95,6 +117,8 @@ pub struct EngineSetup {
     pub stop: StopFlag,
     /// Where the shards report their progress.
     pub live: Option<SyncSender<LiveEvents>>,
+    /// How long a shard may take to answer after a stop: [`HANG_MAX`].
+    pub hang_max: Duration,
 }
 
 impl Engine {
@@ -149,6 +173,7 @@ impl Engine {
             client: setup.client,
             driver: setup.driver,
             claim: setup.claim,
+            hang_max: setup.hang_max,
         };
         for reply in engine.gather(u32::MAX) {
             match reply? {
@@ -290,7 +315,8 @@ impl Engine {
 
     /// Sends a command to the shards whose procs are among the first `procs`.
     fn send(&self, procs: u32, mut command: impl FnMut(&Handle) -> Command) {
-        for shard in self.shards.iter().filter(|s| s.first_proc < procs) {
+        let shards = self.shards.iter().filter(|s| s.first_proc < procs);
+        for shard in shards.filter(|s| !s.is_hung.get()) {
             // A shard that has ended is noticed when its reply is missing.
             let _ = shard.commands.send(command(shard));
         }
@@ -320,6 +346,7 @@ impl Engine {
                                 .is_none_or(|p| p.ops_per_sec.is_none())
                         }),
                         proc_count: (group..mine.len()).step_by(groups).count(),
+                        depth: component.workload.attributes.depth,
                         seconds: seconds as usize + 1,
                         live: self.live.clone().filter(|_| {
                             // What is not counted is not reported either.
@@ -389,23 +416,25 @@ impl Engine {
     ) -> impl Iterator<Item = Result<Reply, PhaseError>> + 'a {
         let among = |s: &&Handle| s.first_proc < procs;
         let mut waiting: Vec<&Handle> = self.shards.iter().filter(among).collect();
+        let mut limit = StopLimit::new(self.hang_max);
         std::iter::from_fn(move || {
             loop {
+                let is_over = limit.is_over(self.stop.is_raised());
                 if waiting.is_empty() {
                     return None;
                 }
                 for at in 0..waiting.len() {
-                    match waiting[at].replies.try_recv() {
-                        Ok(reply) => {
-                            waiting.swap_remove(at);
-                            return Some(Ok(reply));
-                        }
-                        Err(std::sync::mpsc::TryRecvError::Empty) => {}
-                        Err(std::sync::mpsc::TryRecvError::Disconnected) => {
-                            waiting.swap_remove(at);
-                            return Some(Err(PhaseError::Died("no reply".into())));
-                        }
-                    }
+                    let shard = waiting[at];
+                    let reply = match shard.replies.try_recv() {
+                        // A late one answers an earlier command.
+                        _ if shard.is_hung.get() => Err(self.hung(shard, limit.max)),
+                        Ok(reply) => Ok(reply),
+                        Err(TryRecvError::Empty) if is_over => Err(self.hung(shard, limit.max)),
+                        Err(TryRecvError::Empty) => continue,
+                        Err(TryRecvError::Disconnected) => Err(PhaseError::Died("no reply".into())),
+                    };
+                    waiting.swap_remove(at);
+                    return Some(reply);
                 }
                 poll();
                 // The more there are, the longer: the checks must not take processor time
@@ -418,29 +447,86 @@ impl Engine {
 }
 
 impl Engine {
-    /// Ends all shards, and what the server keeps for them. Returns how many clients the server may
-    /// keep, as [`crate::driver::ShardDriver::end`] has it.
-    pub fn end(mut self) -> u64 {
+    /// Ends all shards, and what the server keeps for them. A thread that does not return from the
+    /// kernel is left.
+    pub fn end(mut self) -> EngineEnd {
         self.end_shards()
     }
 
-    fn end_shards(&mut self) -> u64 {
+    fn end_shards(&mut self) -> EngineEnd {
+        // No process waits for the end of a run that was not stopped, and many sessions take their time.
+        let max = match self.stop.is_raised() {
+            true => self.hang_max,
+            false => self.hang_max * UNSTOPPED_FACTOR,
+        };
         self.stop.raise();
         for shard in &mut self.shards {
             let (closed, _) = channel();
             shard.commands = closed;
         }
-        let ended = self.shards.iter_mut().filter_map(|shard| {
-            let thread = shard.thread.take()?;
-            Some(clients_left(thread, &shard.clients))
-        });
-        ended.sum()
+        let mut limit = StopLimit::new(max);
+        let runs = |shard: &&Handle| shard.thread.as_ref().is_some_and(|t| !t.is_finished());
+        // One that hangs already was waited for.
+        let waits = |shard: &Handle| runs(&shard) && !shard.is_hung.get();
+        while self.shards.iter().any(waits) && !limit.is_over(true) {
+            std::thread::sleep(GATHER_PAUSE);
+        }
+        let hung = self.shards.iter().filter(runs);
+        let mut end = EngineEnd {
+            clients: 0,
+            hung: hung
+                .map(|shard| self.hung(shard, max).to_string())
+                .collect(),
+        };
+        for shard in &mut self.shards {
+            let all = shard.clients.load(Ordering::Acquire);
+            end.clients += match shard.thread.take() {
+                Some(thread) if thread.is_finished() => clients_left(thread, &shard.clients),
+                Some(_) => all,
+                None => 0,
+            };
+        }
+        end
+    }
+
+    /// A shard that does not answer; it gets no more commands.
+    fn hung(&self, shard: &Handle, max: Duration) -> PhaseError {
+        shard.is_hung.set(true);
+        let call = self.open_ops.call_text(shard.shard);
+        let call = call.unwrap_or_else(|| "it is not known in which operation".to_owned());
+        PhaseError::Hung {
+            seconds: max.as_secs(),
+            call: format!(
+                "thread shard-{} (procs from {}): {call}",
+                shard.shard, shard.first_proc
+            ),
+        }
+    }
+}
+
+/// How long shards are waited for after a stop was requested.
+struct StopLimit {
+    max: Duration,
+    since: Option<Instant>,
+}
+
+impl StopLimit {
+    fn new(max: Duration) -> Self {
+        Self { max, since: None }
+    }
+
+    fn is_over(&mut self, is_stopped: bool) -> bool {
+        if !is_stopped {
+            self.since = None;
+            return false;
+        }
+        self.since.get_or_insert_with(Instant::now).elapsed() >= self.max
     }
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.end_shards();
+        let _ = self.end_shards();
     }
 }
 
@@ -492,8 +578,7 @@ fn depth_of(setup: &ShardSetup) -> Option<u32> {
     depths.max().filter(|depth| *depth > 1)
 }
 
-/// Where a blocking shard publishes what is under way; `None` for other shards and for
-/// background load, which is not reported.
+/// Where a blocking shard publishes what is under way; `None` for other shards.
 fn open_op(
     plan: &RunPlan,
     driver: Capabilities,
@@ -504,7 +589,7 @@ fn open_op(
     let composite = plan.benchmark.composite();
     let component = composite.and_then(|all| all.components.get(component));
     let is_background = component.is_some_and(|c| c.workload.attributes.background);
-    (driver.blocking && !is_background).then_some(own)
+    driver.blocking.then(|| own.background(is_background))
 }
 
 fn spawn(parts: ShardSetup, setup: &EngineSetup, mine: ShardParams) -> Result<Handle, PhaseError> {
@@ -516,12 +601,15 @@ fn spawn(parts: ShardSetup, setup: &EngineSetup, mine: ShardParams) -> Result<Ha
     let driver = setup.driver.clone();
     let plan = setup.plan.clone();
     let live = setup.live.clone();
-    let name = format!("shard-{}", parts.shard);
+    let shard = parts.shard as usize;
+    let name = format!("shard-{shard}");
     let thread = std::thread::Builder::new()
         .name(name)
         .spawn(move || serve(parts, driver, plan, mine, live, orders, answers))
         .map_err(|e| PhaseError::Died(e.to_string()))?;
     Ok(Handle {
+        shard,
+        is_hung: Cell::new(false),
         first_proc,
         component,
         tree,

@@ -2,17 +2,23 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// A count on a cache line of its own: threads that write counts side by side after each operation
+/// would wait for each other.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Count(AtomicU64);
+
 /// One count per proc of an agent. Each is written by one thread only.
 #[derive(Debug)]
 pub struct LiveCounts {
     numbers: Vec<u32>,
-    counts: Vec<AtomicU64>,
+    counts: Vec<Count>,
 }
 
 impl LiveCounts {
     /// Counts of the procs with these numbers in the run.
     pub fn new(numbers: Vec<u32>) -> Self {
-        let counts = numbers.iter().map(|_| AtomicU64::new(0)).collect();
+        let counts = numbers.iter().map(|_| Count::default()).collect();
         Self { numbers, counts }
     }
 
@@ -25,13 +31,13 @@ impl LiveCounts {
     #[inline]
     pub fn set(&self, index: usize, count: u64) {
         if let Some(slot) = self.counts.get(index) {
-            slot.store(count, Ordering::Relaxed);
+            slot.0.store(count, Ordering::Relaxed);
         }
     }
 
     /// Appends (proc number, operations so far) of every proc.
     pub fn snapshot(&self, into: &mut Vec<(u32, u64)>) {
-        let counts = self.counts.iter().map(|c| c.load(Ordering::Relaxed));
+        let counts = self.counts.iter().map(|c| c.0.load(Ordering::Relaxed));
         into.extend(self.numbers.iter().copied().zip(counts));
     }
 }
@@ -39,6 +45,13 @@ impl LiveCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_count_has_a_cache_line_of_its_own() {
+        let counts = LiveCounts::new(vec![1, 2]);
+        let [first, second] = [0, 1].map(|at| std::ptr::from_ref(&counts.counts[at]).addr());
+        assert_eq!((first % 64, second - first), (0, 64));
+    }
 
     #[test]
     fn counts_have_proc_numbers() {

@@ -3,10 +3,14 @@
 //! The thread of such a shard is inside a system call and cannot report. So each shard
 //! stores in an atomic word of its own when the operation under way was intended: one relaxed
 //! store before it and one after it. The thread that waits for the shards reads these
-//! words at the end of each second. A shard with a depth has several operations under way, and is
-//! not inside of one: it publishes their number, and the oldest, ten times a second.
+//! words at the end of each second. A shard with a depth has several operations under way besides
+//! the one that it is inside of: it publishes their number, and the oldest, ten times a second.
+//!
+//! What the call is and which file it is on is stored, too, for a message if it never returns.
 
+use crate::action_text::FileCall;
 use crate::clock::Clock;
+use crate::driver::Action;
 use crate::recorder::{LiveEvents, SECONDS_MAX, second_of};
 use crate::run_times::saved_seconds;
 use crate::shared_recorder::{REPORT_DELAY, SharedRecorder};
@@ -23,11 +27,16 @@ const AGE_MIN: Nanos = Nanos::from_secs(1);
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Published {
-    /// 0 while nothing is under way, else one more than the nanoseconds at which the oldest
-    /// operation was intended.
-    intended: AtomicU64,
-    /// Operations under way besides it.
+    /// 0 while the thread is inside of no operation, else one more than the nanoseconds at which
+    /// that was intended.
+    inside: AtomicU64,
+    /// Other operations under way.
     others: AtomicU64,
+    /// When the oldest of them was intended.
+    oldest: AtomicU64,
+    /// The call that the thread is inside of, as [`FileCall::pack`] makes it, and its proc; 0: none.
+    call: [AtomicU64; 2],
+    proc: AtomicU64,
 }
 
 /// What each blocking shard of an agent has under way.
@@ -45,14 +54,25 @@ impl OpenOps {
     /// How many operations are under way, and the age of the oldest.
     pub fn sample(&self, now: Nanos) -> (u64, Nanos) {
         let read = |of: &Published| {
-            let intended = of.intended.load(Ordering::Relaxed).checked_sub(1)?;
-            let count = of.others.load(Ordering::Relaxed).saturating_add(1);
-            Some((count, now.since(Nanos(intended))))
+            let inside = of.inside.load(Ordering::Relaxed).checked_sub(1);
+            let others = of.others.load(Ordering::Relaxed);
+            let oldest = (others > 0).then(|| of.oldest.load(Ordering::Relaxed));
+            let begun = inside.into_iter().chain(oldest).min()?;
+            let count = others.saturating_add(u64::from(inside.is_some()));
+            Some((count, now.since(Nanos(begun))))
         };
         let open = self.0.iter().filter_map(read);
         open.fold((0, Nanos::ZERO), |(count, oldest), (more, age)| {
             (count + more, oldest.max(age))
         })
+    }
+
+    /// The call that the thread of a shard is inside of; `None`: it is in none, or not known.
+    pub fn call_text(&self, shard: usize) -> Option<String> {
+        let of = self.0.get(shard)?;
+        let words = [0, 1].map(|at: usize| of.call[at].load(Ordering::Relaxed));
+        let proc = of.proc.load(Ordering::Relaxed) as u32;
+        FileCall::unpack(words).map(|call| call.text(proc))
     }
 }
 
@@ -61,6 +81,8 @@ impl OpenOps {
 pub struct OpenOp {
     all: Arc<OpenOps>,
     shard: usize,
+    /// Its operations are in no figures.
+    is_background: bool,
 }
 
 impl OpenOp {
@@ -69,23 +91,34 @@ impl OpenOp {
         Self {
             all: all.clone(),
             shard,
+            is_background: false,
         }
     }
 
-    /// An operation that was intended then begins.
+    /// Operations of background load are not counted.
+    pub fn background(self, is_background: bool) -> Self {
+        Self {
+            is_background,
+            ..self
+        }
+    }
+
+    fn own(&self) -> Option<&Published> {
+        self.all.0.get(self.shard)
+    }
+
+    /// The thread is inside an operation that was intended then.
     #[inline]
     pub fn begin(&self, intended: Nanos) {
         self.set(intended.0.saturating_add(1));
     }
 
-    /// So many operations are under way, the oldest of which was intended then.
+    /// So many operations are under way, the oldest of which was intended then; none of them is
+    /// the one that the thread is inside of.
     pub fn publish(&self, count: u64, oldest: Nanos) {
-        if let Some(own) = self.all.0.get(self.shard) {
-            own.others.store(count.saturating_sub(1), Ordering::Relaxed);
-        }
-        match count {
-            0 => self.end(),
-            _ => self.begin(oldest),
+        if let Some(own) = self.own().filter(|_| !self.is_background) {
+            own.oldest.store(oldest.0, Ordering::Relaxed);
+            own.others.store(count, Ordering::Relaxed);
         }
     }
 
@@ -95,10 +128,30 @@ impl OpenOp {
         self.set(0);
     }
 
+    /// The thread makes the calls of an action of a proc, in any phase.
+    #[inline]
+    pub fn enter(&self, proc: u32, action: &Action) {
+        let (Some(own), Action::File(action)) = (self.own(), action) else {
+            return;
+        };
+        let [first, second] = FileCall::of(action).pack();
+        own.proc.store(u64::from(proc), Ordering::Relaxed);
+        own.call[1].store(second, Ordering::Relaxed);
+        own.call[0].store(first, Ordering::Relaxed);
+    }
+
+    /// It has made them.
+    #[inline]
+    pub fn leave(&self) {
+        if let Some(own) = self.own() {
+            own.call[0].store(0, Ordering::Relaxed);
+        }
+    }
+
     #[inline]
     fn set(&self, word: u64) {
-        if let Some(own) = self.all.0.get(self.shard) {
-            own.intended.store(word, Ordering::Relaxed);
+        if let Some(own) = self.own().filter(|_| !self.is_background) {
+            own.inside.store(word, Ordering::Relaxed);
         }
     }
 }
@@ -216,9 +269,18 @@ mod tests {
         shards[1].begin(Nanos::from_secs(2));
         assert_eq!(all.sample(now), (33, Nanos::from_secs(7)));
         shards[1].end();
-        shards[0].publish(1, Nanos::from_secs(8));
-        assert_eq!(all.sample(now), (1, Nanos::from_secs(1)));
+        // A call that waits, beside them.
+        shards[0].begin(Nanos::from_secs(3));
+        assert_eq!(all.sample(now), (33, Nanos::from_secs(6)));
+        shards[0].publish(1, Nanos::from_secs(1));
+        assert_eq!(all.sample(now), (2, Nanos::from_secs(8)));
+        shards[0].end();
+        assert_eq!(all.sample(now), (1, Nanos::from_secs(8)));
         shards[0].publish(0, now);
+        assert_eq!(all.sample(now), (0, Nanos::ZERO));
+        let background = OpenOp::of(&all, 1).background(true);
+        background.begin(Nanos::ZERO);
+        background.publish(3, Nanos::ZERO);
         assert_eq!(all.sample(now), (0, Nanos::ZERO));
     }
 
@@ -304,6 +366,7 @@ mod tests {
             background: false,
             unpaced: false,
             proc_count: 1,
+            depth: 1,
             seconds: 30,
             live: Some(live.clone()),
         };

@@ -133,7 +133,8 @@ pub struct Proc {
     pub queued: bool,
     /// Its figures.
     pub stats: ProcStats,
-    /// Since when it could have started another operation.
+    /// Since when it could have started another operation: it had fewer under way than it may
+    /// have, and its thread was in no call of a blocking driver.
     pub free_since: Nanos,
     /// What it works on.
     pub slice: Slice,

@@ -104,11 +104,11 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Figures of procs without a schedule: one histogram is written per operation
-    /// instead of four. Each of `proc_count` procs has one operation at a time under way.
-    pub(crate) fn unpaced(mix: &Mix, proc_count: usize) -> Self {
+    /// instead of four. At most `in_flight` operations are under way at a time.
+    pub(crate) fn unpaced(mix: &Mix, in_flight: usize) -> Self {
         Self {
             unpaced: true,
-            early: Vec::with_capacity(proc_count),
+            early: Vec::with_capacity(in_flight),
             ..Self::new(mix)
         }
     }

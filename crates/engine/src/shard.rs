@@ -56,6 +56,18 @@ pub enum PhaseError {
     /// A stop was requested.
     #[error("stopped on request")]
     Stopped,
+    /// A thread of the generator is inside a system call that does not return.
+    #[error(
+        "a load-making thread has not returned from the kernel {seconds} s after the stop: {call}; \
+         look at the file system and its server (dmesg, /proc/PID/task/*/stack); the thread is left, \
+         and what its proc made may stay"
+    )]
+    Hung {
+        /// How long was waited for it.
+        seconds: u64,
+        /// Which shard, and what it does.
+        call: String,
+    },
     /// A thread of the generator died.
     #[error("a load-making thread died: this is a defect of Filermark, please report it ({0})")]
     Died(String),
@@ -217,7 +229,15 @@ impl Shard {
     /// where the driver has it at once.
     #[inline]
     fn submit(&mut self, request: Request) -> Option<Outcome> {
-        match self.driver.submit(&request) {
+        if let Some(open) = &self.open_op {
+            let proc = self.procs.get(request.proc as usize);
+            open.enter(proc.map_or(request.proc, |p| p.number), &request.action);
+        }
+        let submitted = self.driver.submit(&request);
+        if let Some(open) = &self.open_op {
+            open.leave();
+        }
+        match submitted {
             Submit::Done(outcome) => Some(outcome),
             Submit::Queued => None,
             Submit::Busy => {

@@ -57,10 +57,19 @@ pub struct GroupSetup<'a> {
     pub unpaced: bool,
     /// How many procs there are.
     pub proc_count: usize,
+    /// Most operations that each of them has under way.
+    pub depth: u32,
     /// Seconds of WARMUP and RUN.
     pub seconds: usize,
     /// Where each second is reported.
     pub live: Option<SyncSender<LiveEvents>>,
+}
+
+impl GroupSetup<'_> {
+    /// Most operations that its procs have under way.
+    fn in_flight(&self) -> usize {
+        self.proc_count.saturating_mul(self.depth.max(1) as usize)
+    }
 }
 
 impl SharedRecorder {
@@ -75,7 +84,7 @@ impl SharedRecorder {
         Arc::new(Self {
             inner: Mutex::new(Inner {
                 figures: Some(match setup.unpaced {
-                    true => Figures::unpaced(setup.mix, setup.proc_count),
+                    true => Figures::unpaced(setup.mix, setup.in_flight()),
                     false => Figures::new(setup.mix),
                 }),
                 first_second,
@@ -315,6 +324,7 @@ mod tests {
             background: false,
             unpaced: false,
             proc_count: 2,
+            depth: 1,
             seconds: 4,
             live: Some(live),
         };

@@ -14,6 +14,7 @@ use filermark_engine::null::NullDriver;
 use filermark_engine::open_ops::{OpenOp, OpenOps};
 use filermark_engine::proc::Operations;
 use filermark_engine::shard::{RunTimes, Shard, ShardParts};
+use filermark_engine::shared_recorder::{GroupSetup, SharedRecorder};
 use filermark_model::plan::{Arrivals, Pacing, PacingMode};
 use filermark_model::{Benchmark, Nanos};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -66,6 +67,8 @@ struct Server {
     at_once_every: u64,
     count: u64,
     waiting: Vec<Completion>,
+    /// What waits ends in `poll`, and not before.
+    ends_in_poll: bool,
     marks: Rc<Marks>,
 }
 
@@ -129,6 +132,10 @@ impl ShardDriver for Server {
         if self.waiting.is_empty() {
             self.clock.sleep_until(deadline);
         }
+        if self.ends_in_poll {
+            let now = self.clock.now();
+            self.waiting.iter_mut().for_each(|w| w.outcome.done = now);
+        }
         done.append(&mut self.waiting);
         Ok(())
     }
@@ -144,6 +151,29 @@ impl ShardDriver for Server {
 
 /// Allocations within [`COUNTED`] operations of the shipped benchmark.
 fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 {
+    let load = Load {
+        mode,
+        at_once_every,
+        rate: Some(rate_per_proc),
+        procs: PROCS,
+        depth: None,
+        warmup: Nanos::from_millis(10),
+    };
+    allocations_of(&load)
+}
+
+struct Load {
+    mode: PacingMode,
+    at_once_every: u64,
+    /// Of each proc; `None`: as fast as possible, with counters of a group.
+    rate: Option<f64>,
+    procs: u32,
+    depth: Option<u32>,
+    warmup: Nanos,
+}
+
+fn allocations_of(load: &Load) -> u64 {
+    let (mode, at_once_every) = (load.mode, load.at_once_every);
     let benchmark = Benchmark::shipped("general-nfs3").expect("shipped");
     let clock = Clock::virtual_at_zero();
     let marks = Rc::new(Marks::default());
@@ -156,12 +186,13 @@ fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 
             count: 0,
             // Fewer than may be in flight with open pacing: some are deferred.
             waiting: Vec::with_capacity(256),
+            ends_in_poll: load.depth.is_some(),
             marks: marks.clone(),
         }),
         explain: Arc::new(NullDriver),
         clock: clock.clone(),
         stop: StopFlag::new(),
-        procs: classic_procs(benchmark.classic().unwrap(), 1, PROCS, |_| {
+        procs: classic_procs(benchmark.classic().unwrap(), 1, load.procs, |_| {
             "host:/path".to_owned()
         }),
         operations: Arc::new(Operations::new(&benchmark.mix)),
@@ -174,7 +205,7 @@ fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 
         live: Some(live),
         live_counts: None,
         blocking: false,
-        depth: None,
+        depth: load.depth,
         open_op: Some(OpenOp::of(&OpenOps::new(1), 0)),
     });
     let filled = shard.init(10_000, 64, Nanos::from_secs(1_000));
@@ -183,10 +214,23 @@ fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 
     let start = clock.now();
     let times = RunTimes {
         warmup_start: start,
-        run_start: start + Nanos::from_millis(10),
-        run_end: start + Nanos::from_secs_f64(0.3f64.max(4.5e3 / rate_per_proc)),
+        run_start: start + load.warmup,
+        run_end: start + Nanos::from_secs_f64(0.3f64.max(4.5e3 / load.rate.unwrap_or(1e6))),
     };
-    let stats = shard.run(rate_per_proc, times);
+    let group = load.rate.is_none().then(|| {
+        let setup = GroupSetup {
+            mix: &benchmark.mix,
+            component: 0,
+            background: false,
+            unpaced: true,
+            proc_count: 1,
+            depth: load.depth.unwrap_or(1),
+            seconds: 1,
+            live: None,
+        };
+        SharedRecorder::new(setup, times)
+    });
+    let stats = shard.run_counted(load.rate, times.into(), group);
     assert!(stats.expect("a run").success_count() > COUNTED);
     match (marks.first.get(), marks.last.get()) {
         (Some(first), Some(last)) => last - first,
@@ -215,6 +259,23 @@ fn closed_pacing_allocates_nothing_per_operation() {
 fn open_pacing_allocates_nothing_per_operation() {
     for rate_per_proc in RATES {
         assert_eq!(allocations(PacingMode::Open, 3, rate_per_proc), 0);
+    }
+}
+
+/// Also not at the begin of RUN, where all that is under way began before it.
+#[test]
+fn a_depth_allocates_nothing_per_operation() {
+    for at_once_every in [3, u64::MAX] {
+        let load = Load {
+            mode: PacingMode::Closed,
+            at_once_every,
+            rate: None,
+            procs: 1,
+            depth: Some(256),
+            // After counting has begun.
+            warmup: Nanos(1_000 * (WARM + 20_100)),
+        };
+        assert_eq!(allocations_of(&load), 0, "{at_once_every}");
     }
 }
 

@@ -200,7 +200,7 @@ impl Library {
 
     /// A context that has not begun.
     pub const fn context(self, use_as: ContextUse) -> Context {
-        Context(null_mut(), self, use_as)
+        Context(null_mut(), self, use_as, handles::INDEFINITE)
     }
 
     /// Makes a call and says why it failed.

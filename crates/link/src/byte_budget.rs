@@ -56,6 +56,20 @@ impl ByteBudget {
         })
     }
 
+    /// Reserves bytes if they are free. Never blocks.
+    pub fn try_take(self: &Arc<Self>, bytes: usize) -> Option<BudgetGuard> {
+        let mut taken = self.lock();
+        if bytes > self.bytes_max.saturating_sub(*taken) {
+            return None;
+        }
+        *taken += bytes;
+        drop(taken);
+        Some(BudgetGuard {
+            budget: self.clone(),
+            bytes,
+        })
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, usize> {
         self.taken_bytes
             .lock()

@@ -3,7 +3,9 @@
 
 use crate::secure::seal::Sealed;
 use filermark_model::plan::{DriverPlan, MountPoint};
-pub use filermark_model::survey::{ExportInfo, MountEntry, MountInfo, ServerInfo, ServiceInfo};
+pub use filermark_model::survey::{
+    AsyncEngine, ExportInfo, MountEntry, MountInfo, ServerInfo, ServiceInfo,
+};
 use filermark_results::Environment;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
@@ -149,6 +151,8 @@ pub struct HostFacts {
     pub program: Option<String>,
     /// Whether the agent may use source ports below 1024; `None`: unknown.
     pub low_ports: Option<bool>,
+    /// What carries out the reads and writes of workloads with a depth.
+    pub async_engine: AsyncEngine,
     /// Kernel settings by name, as the kernel prints them; unreadable ones are missing.
     pub sysctls: BTreeMap<String, String>,
     /// The frequency governors of the processors, each once; empty: not available.

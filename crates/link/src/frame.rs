@@ -10,6 +10,7 @@ use flate2::Compression;
 use flate2::read::{ZlibDecoder, ZlibEncoder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::io::Read;
 
 /// What an agent sends before its first frame.
@@ -83,20 +84,26 @@ impl Frame {
     /// # Errors
     /// It is not a message of this type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, FrameError> {
-        // The reason may quote the message.
-        let invalid_message = |e: String| FrameError::Malformed(sanitize(&e, REASON_CHARS_MAX));
+        self.unpack(MESSAGE_LEN_MAX)?.decode()
+    }
+
+    /// Unpacks it.
+    ///
+    /// # Errors
+    /// It cannot be unpacked, or is longer than `len_max` bytes.
+    pub(crate) fn unpack(&self, len_max: usize) -> Result<Plain<'_>, FrameError> {
         if !self.packed {
-            return serde_json::from_slice(&self.body).map_err(|e| invalid_message(e.to_string()));
+            return Ok(Plain(Cow::Borrowed(&self.body)));
         }
         let mut plain = Vec::new();
         ZlibDecoder::new(self.body.as_slice())
-            .take(MESSAGE_LEN_MAX as u64 + 1)
+            .take(len_max as u64 + 1)
             .read_to_end(&mut plain)
-            .map_err(|e| invalid_message(e.to_string()))?;
-        if plain.len() > MESSAGE_LEN_MAX {
+            .map_err(|e| malformed(&e))?;
+        if plain.len() > len_max {
             return Err(FrameError::TooLong(plain.len()));
         }
-        serde_json::from_slice(&plain).map_err(|e| invalid_message(e.to_string()))
+        Ok(Plain(Cow::Owned(plain)))
     }
 
     /// Its length in memory.
@@ -108,6 +115,29 @@ impl Frame {
     pub fn is_empty(&self) -> bool {
         self.body.is_empty()
     }
+}
+
+/// A message, unpacked.
+pub(crate) struct Plain<'a>(Cow<'a, [u8]>);
+
+impl Plain<'_> {
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Decodes it.
+    ///
+    /// # Errors
+    /// It is not a message of this type.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, FrameError> {
+        serde_json::from_slice(&self.0).map_err(|e| malformed(&e))
+    }
+}
+
+/// The reason may quote the message.
+fn malformed(error: &dyn std::fmt::Display) -> FrameError {
+    FrameError::Malformed(sanitize(&error.to_string(), REASON_CHARS_MAX))
 }
 
 /// Splits a byte stream into frames.

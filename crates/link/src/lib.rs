@@ -28,6 +28,7 @@ pub mod local;
 pub mod message;
 pub mod own_host;
 pub mod plan_password;
+pub mod received;
 mod sanitize;
 pub mod secure;
 pub mod space;

@@ -9,6 +9,7 @@ use crate::byte_budget::{BudgetGuard, ByteBudget};
 use crate::child;
 use crate::frame::{self, Deframer, Frame, FrameError};
 use crate::message::Order;
+use crate::received::{DecodeQueue, Received};
 use crate::start::{AgentHandle, LaunchedAgent, Launcher};
 use filermark_engine::clock::Clock;
 use filermark_model::Nanos;
@@ -51,7 +52,7 @@ pub enum LinkEvent {
     /// The agent was started; its messages will follow.
     Connected,
     /// A message, and its time of receipt.
-    Message(Frame, Nanos),
+    Message(Received, Nanos),
     /// The link has ended; the reason.
     Closed(String),
 }
@@ -89,6 +90,7 @@ pub struct ThreadLinks {
     sender: SyncSender<(usize, LinkInput)>,
     over: Arc<AtomicBool>,
     budget: Arc<ByteBudget>,
+    decoders: DecodeQueue,
     launcher: Arc<dyn Launcher>,
     /// Agents that are being ended.
     cuts: Vec<JoinHandle<()>>,
@@ -109,7 +111,7 @@ enum LinkInput {
     Connected(Box<LaunchedAgent>),
     /// With the bytes that it reserves in the queue.
     Message(
-        Frame,
+        Received,
         Nanos,
         #[expect(dead_code, reason = "releases the bytes when dropped")] BudgetGuard,
     ),
@@ -159,6 +161,13 @@ impl ThreadLinks {
                 let _ = sender.try_send((0, LinkInput::Closed(format!("no thread: {e}"))));
             }
         }
+        let budget = ByteBudget::new(WAITING_BYTES_MAX, over.clone());
+        let decoders = DecodeQueue::begin(&budget, |work| {
+            std::thread::Builder::new()
+                .name("prime-decoder".into())
+                .spawn(work)
+                .is_ok()
+        });
         Self {
             clock: Clock::real(),
             lines: (0..plan.hosts.len())
@@ -167,7 +176,8 @@ impl ThreadLinks {
             events,
             sender,
             keepalive: begin_keepalive(over.clone()),
-            budget: ByteBudget::new(WAITING_BYTES_MAX, over.clone()),
+            budget,
+            decoders,
             over,
             launcher,
             cuts: Vec::new(),
@@ -189,9 +199,13 @@ impl ThreadLinks {
         lock(&self.keepalive).insert(agent, orders.clone());
         line.orders = Some(orders);
         let (clock, sender) = (self.clock.clone(), self.sender.clone());
-        let budget = self.budget.clone();
+        let queues = EventQueues {
+            events: sender,
+            budget: self.budget.clone(),
+            decoders: self.decoders.clone(),
+        };
         let reader = thread("prime-reader", move || {
-            read_line(agent, from_agent, &clock, &budget, &sender)
+            read_line(agent, from_agent, &clock, &queues)
         });
         let sender = self.sender.clone();
         let writer = thread("prime-writer", move || {
@@ -246,13 +260,30 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<J
     builder.spawn(work)
 }
 
-fn read_line(
-    agent: usize,
-    mut stream: Box<dyn Read + Send>,
-    clock: &Clock,
-    budget: &Arc<ByteBudget>,
-    events: &SyncSender<(usize, LinkInput)>,
-) {
+/// Where a thread that reads a link puts what it has read.
+struct EventQueues {
+    events: SyncSender<(usize, LinkInput)>,
+    budget: Arc<ByteBudget>,
+    decoders: DecodeQueue,
+}
+
+impl EventQueues {
+    /// Blocks while the queue is full; `false`: the links are closed.
+    fn add(&self, agent: usize, frame: Frame, at: Nanos) -> bool {
+        let len = frame.len();
+        let Some(held) = self.budget.take(len) else {
+            return false;
+        };
+        let message = Received::from(frame);
+        let event = LinkInput::Message(message.clone(), at, held);
+        let is_added = self.events.send((agent, event)).is_ok();
+        // After it is in the queue: the threads decode in its order.
+        self.decoders.offer(&message, len);
+        is_added
+    }
+}
+
+fn read_line(agent: usize, mut stream: Box<dyn Read + Send>, clock: &Clock, queues: &EventQueues) {
     let mut deframer = Deframer::of_agent();
     let mut bytes = vec![0; READ_BYTES];
     let reason = loop {
@@ -267,11 +298,7 @@ fn read_line(
         let failed = loop {
             match deframer.next_frame() {
                 Ok(Some(frame)) => {
-                    let Some(held) = budget.take(frame.len()) else {
-                        return;
-                    };
-                    let message = LinkInput::Message(frame, now, held);
-                    if events.send((agent, message)).is_err() {
+                    if !queues.add(agent, frame, now) {
                         return;
                     }
                 }
@@ -283,7 +310,7 @@ fn read_line(
             break invalid_message(&e);
         }
     };
-    let _ = events.send((agent, LinkInput::Closed(reason)));
+    let _ = queues.events.send((agent, LinkInput::Closed(reason)));
 }
 
 fn ended(deframer: &Deframer) -> String {
@@ -417,9 +444,14 @@ mod tests {
         let stream = [MAGIC, &frame, &frame].concat();
         let budget = ByteBudget::new(frame.len(), Arc::default());
         let (sender, events) = sync_channel(EVENTS_MAX);
+        let queues = EventQueues {
+            events: sender,
+            decoders: DecodeQueue::begin(&budget, |_| false),
+            budget,
+        };
         let reader = std::thread::spawn(move || {
             let stream = Box::new(std::io::Cursor::new(stream));
-            read_line(0, stream, &Clock::real(), &budget, &sender);
+            read_line(0, stream, &Clock::real(), &queues);
         });
         let limit = Duration::from_secs(10);
         let first = events.recv_timeout(limit).unwrap();

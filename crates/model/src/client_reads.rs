@@ -34,14 +34,14 @@ pub struct ClientReads {
     pub read_bytes: u64,
     /// Bytes that came from beyond the client's memory: the server, or a device. Others
     /// that use the same mount or device, and data that is read ahead, are in it.
-    /// `None`: not known.
+    /// `None`: not known. If the counter was read late it is the most that it can have been.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_bytes: Option<u64>,
     /// Names the counter on its host: all entries with the same name, also those of other
     /// clients on that host, are of one counter. Empty in older records.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// Why it is not known what was fetched.
+    /// Why it is not known, or not exactly, what was fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }

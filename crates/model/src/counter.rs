@@ -113,6 +113,24 @@ pub const UNCOMMITTED_WRITES: &str = "uncommitted_writes";
 
 /// COMPOUNDs of NFSv4.
 pub const COMPOUNDS: &str = "COMPOUND";
+/// OPENs of NFSv4.
+pub const OPENS: &str = "OPEN";
+/// Calls of READ of NFS.
+pub const READS: &str = "READ";
+/// Calls of WRITE of NFS.
+pub const WRITES: &str = "WRITE";
+/// Delegations returned, also those at the end of the run.
+pub const DELEGATIONS_RETURNED: &str = "delegations_returned";
+/// Delegations that the server did not know any more.
+pub const DELEGATIONS_REVOKED: &str = "delegations_revoked";
+/// Of the READs, those sent to data servers.
+pub const DATA_SERVER_READS: &str = "data_server_reads";
+/// Of the WRITEs, those sent to data servers.
+pub const DATA_SERVER_WRITES: &str = "data_server_writes";
+/// Open files for which the server granted no layout.
+pub const LAYOUTS_REFUSED: &str = "layouts_refused";
+/// Layouts that the client cannot use.
+pub const LAYOUTS_UNUSABLE: &str = "layouts_unusable";
 /// Calls that waited for a slot of their session.
 pub const SLOT_WAITS: &str = "slot_waits";
 /// The time of these waits together, in microseconds.

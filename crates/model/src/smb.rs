@@ -37,6 +37,16 @@ pub struct SmbPlan {
     pub biod_max_writes: u32,
     /// How procs share connections.
     pub connections: Connections,
+    /// Connections of each session (SMB_CHANNELS).
+    #[serde(
+        default = "SmbPlan::channels_default",
+        skip_serializing_if = "SmbPlan::is_channels_default"
+    )]
+    pub channels: u32,
+    /// A session works with the channels that the server binds (SMB_CHANNELS_FEWER); else a
+    /// refused one ends the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fewer_channels: bool,
     /// How long a reply may take before its connection is closed, in milliseconds
     /// (RPC_TIMEOUT_MS).
     pub reply_timeout_ms: u32,
@@ -57,8 +67,21 @@ impl SmbPlan {
         ("signing", "SMB_SIGNING"),
         ("encryption", "SMB_ENCRYPTION"),
         ("connections", "connections"),
+        ("channels", "SMB_CHANNELS"),
+        ("fewer_channels", "SMB_CHANNELS_FEWER"),
         ("auth", "who logs in"),
     ];
+    /// The most channels of a session.
+    pub const CHANNELS_MAX: u32 = 16;
+
+    const fn channels_default() -> u32 {
+        1
+    }
+
+    const fn is_channels_default(channels: &u32) -> bool {
+        *channels == Self::channels_default()
+    }
+
     /// The fields that say where and as whom the work is done.
     const PLACES: &'static [&'static str] = &["port", "ip", "auth"];
 }
@@ -81,6 +104,8 @@ impl Default for SmbPlan {
             biod_max_reads: 2,
             biod_max_writes: 2,
             connections: Connections::default(),
+            channels: Self::channels_default(),
+            fewer_channels: false,
             reply_timeout_ms: 60_000,
             connect_timeout_ms: 10_000,
         }

@@ -113,3 +113,16 @@ pub struct ExportInfo {
     /// Free, in bytes; `None`: not reported.
     pub free_bytes: Option<u64>,
 }
+
+/// What carries out the reads and writes of workloads with a depth on a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AsyncEngine {
+    /// Not asked for.
+    #[default]
+    Unknown,
+    /// io_uring of Linux.
+    IoUring,
+    /// Nothing: why, and what to do.
+    Missing(String),
+}

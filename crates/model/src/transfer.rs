@@ -117,6 +117,15 @@ impl TransferTable {
         self.used().map(|s| s.max_bytes).max().unwrap_or(1)
     }
 
+    /// A size that can be drawn and is not a multiple of `block` bytes, if there is one.
+    pub fn odd_size(&self, block: u32) -> Option<u32> {
+        let odd = |slot: &TransferSlot| match slot.min_bytes.is_multiple_of(block) {
+            false => Some(slot.min_bytes),
+            true => (slot.max_bytes > slot.min_bytes).then_some(slot.min_bytes + 1),
+        };
+        self.used().find_map(odd)
+    }
+
     /// One draw, in bytes: at most sixteen compares, no allocation.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u32 {

@@ -105,6 +105,8 @@ impl Default for Attributes {
 impl Attributes {
     /// The alignment of random offsets where a definition names none `[own]`.
     pub const RANDOM_ALIGN_BYTES: u32 = 4096;
+    /// Direct writes with a depth are whole multiples of this `[own]`: the largest block of disks.
+    pub const DIRECT_BLOCK_BYTES: u32 = 4096;
     /// The largest depth `[own]`: each operation under way has a buffer of its own.
     pub const DEPTH_MAX: u32 = 1024;
 }
@@ -185,6 +187,14 @@ pub enum WorkloadError {
         /// The most.
         max: f64,
     },
+    /// A depth that the kernel cannot carry out.
+    #[error("workload {workload}: {reason}")]
+    Depth {
+        /// Which workload.
+        workload: String,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// A name that cannot be part of a directory's name.
     #[error("workload name '{0}': use 1 to 32 letters, digits and '_'")]
     Name(String),
@@ -214,6 +224,13 @@ impl WorkloadError {
 pub fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !name.is_empty() && name.len() <= 32 && name.chars().all(plain)
+}
+
+/// The buffer of an operation under way, in bytes, if so many are transferred at most: a read past
+/// the cache is extended to whole blocks at both ends.
+pub fn depth_buffer_bytes(largest: u32) -> u64 {
+    let block = u64::from(Attributes::DIRECT_BLOCK_BYTES);
+    u64::from(largest).next_multiple_of(block) + block
 }
 
 /// Draws until a size is another than that of sequential reads.
@@ -246,6 +263,51 @@ impl WorkloadObject {
             }
         }
         last
+    }
+
+    /// Why its reads and writes cannot be under way at a time: where a cached and a direct transfer
+    /// of the same pages collide, Linux reports EIO, to one of them or to a later fsync
+    /// (`dio_warn_stale_pagecache` in fs/iomap and mm). Direct writes that are not whole blocks go
+    /// through the cache.
+    pub fn depth_fault(&self) -> Option<String> {
+        let a = &self.attributes;
+        if a.depth <= 1 || a.direct_pcnt <= 0.0 {
+            return None;
+        }
+        if a.direct_pcnt < 100.0 {
+            return Some(format!(
+                "direct_pcnt is {} with a depth of {}: cached and direct transfers of one file under \
+                 way at a time collide, and the kernel fails some of them with EIO; use direct_pcnt 0 \
+                 or 100, or depth=1",
+                a.direct_pcnt, a.depth
+            ));
+        }
+        let block = Attributes::DIRECT_BLOCK_BYTES;
+        let writes = |op| {
+            self.mix
+                .shares()
+                .iter()
+                .any(|(o, share)| *o == op && *share > 0.0)
+        };
+        let is_random = writes(Op::WriteRandom);
+        let what = if !(is_random || writes(Op::Write)) {
+            return None;
+        } else if let Some(size) = self.write_transfers.odd_size(block) {
+            format!("write transfers of {size} bytes")
+        } else if is_random && !a.random_align_bytes.is_multiple_of(block) {
+            format!(
+                "random offsets that are multiples of {} bytes",
+                a.random_align_bytes
+            )
+        } else {
+            return None;
+        };
+        Some(format!(
+            "{what} with direct_pcnt 100 and a depth of {}: a direct write that is not whole blocks \
+             goes through the cache and collides with the direct transfers under way; use multiples \
+             of {block} bytes, direct_pcnt 0, or depth=1",
+            a.depth
+        ))
     }
 
     /// Everything that is wrong with its figures.
@@ -326,7 +388,25 @@ impl WorkloadObject {
                 });
             }
         }
+        faults.extend(self.depth_fault().map(|reason| WorkloadError::Depth {
+            workload: self.name.clone(),
+            reason,
+        }));
         faults
+    }
+
+    /// The largest read or write that may be asynchronous, in bytes.
+    pub fn largest_read_or_write(&self) -> u32 {
+        let sequential = self.attributes.sequential_read_bytes.unwrap_or(0);
+        self.transfer_bytes_max().max(sequential)
+    }
+
+    /// Memory of the buffers of a proc, in bytes.
+    pub fn buffer_bytes(&self) -> u64 {
+        match self.attributes.depth {
+            0 | 1 => u64::from(self.transfer_bytes_max()),
+            depth => u64::from(depth) * depth_buffer_bytes(self.largest_read_or_write()),
+        }
     }
 
     /// The largest transfer that it can draw, in bytes.
@@ -334,5 +414,69 @@ impl WorkloadObject {
         self.read_transfers
             .max_bytes()
             .max(self.write_transfers.max_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_depth_with_direct_writes_that_are_not_whole_blocks_is_a_fault() {
+        let of = |op, depth, direct_pcnt, write_bytes, random_align_bytes| {
+            let workload = WorkloadObject {
+                name: "W".to_owned(),
+                title: String::new(),
+                mix: Mix::new([(op, 50.0), (Op::Stat, 50.0)]).expect("a mix"),
+                read_transfers: TransferTable::fixed(5_000),
+                write_transfers: TransferTable::fixed(write_bytes),
+                attributes: Attributes {
+                    depth,
+                    direct_pcnt,
+                    random_align_bytes,
+                    ..Attributes::default()
+                },
+            };
+            let faults = workload.faults().into_iter().map(|f| f.to_string());
+            faults.collect::<Vec<_>>().join("; ")
+        };
+        for (op, depth, direct_pcnt, write_bytes, align, part) in [
+            (Op::Write, 4, 50.0, 4096, 4096, "direct_pcnt is 50"),
+            (
+                Op::Write,
+                4,
+                100.0,
+                5000,
+                4096,
+                "write transfers of 5000 bytes",
+            ),
+            (
+                Op::WriteRandom,
+                4,
+                100.0,
+                512,
+                4096,
+                "write transfers of 512 bytes",
+            ),
+            (
+                Op::WriteRandom,
+                4,
+                100.0,
+                8192,
+                512,
+                "multiples of 512 bytes",
+            ),
+            (Op::WriteRandom, 4, 100.0, 8192, 8192, ""),
+            (Op::Write, 4, 100.0, 8192, 512, ""),
+            (Op::Read, 4, 100.0, 5000, 1, ""),
+            (Op::Write, 4, 0.0, 5000, 1, ""),
+            (Op::Write, 1, 50.0, 5000, 1, ""),
+        ] {
+            let faults = of(op, depth, direct_pcnt, write_bytes, align);
+            let case = format!("{op} {depth} {direct_pcnt} {write_bytes} {align}: {faults}");
+            assert_eq!(faults.is_empty(), part.is_empty(), "{case}");
+            assert!(faults.contains(part), "{case}");
+            assert!(part.is_empty() || faults.contains("depth=1"), "{case}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One connection, in the clear or protected by TLS.
 
+mod receiving;
 mod secure;
 
 use super::pool::BufferPool;
@@ -10,14 +11,11 @@ use filermark_tls::ClientTls;
 use secure::Secure;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroU16;
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
 #[cfg(windows)]
 use std::os::windows::io::{AsSocket, BorrowedSocket};
-
-/// From this many missing bytes on, they are read to where they belong; below it
-/// they are copied there, and the read may bring more messages behind them.
-const DIRECT_MIN: usize = 16 << 10;
 
 /// A buffer of which the system did not take at least one part in so many is kept whole: the
 /// copy is saved, and the memory of blocked connections stays within so many times of what
@@ -37,7 +35,14 @@ pub struct Link {
     partial: Vec<u8>,
     /// How many bytes it lacks, at least.
     wanted: usize,
+    /// The last message that came in parts was a long one.
+    is_long: bool,
+    /// Bytes that were copied besides those that the system copies.
+    #[cfg(test)]
+    copied: usize,
     tls: Option<Box<Secure>>,
+    /// Its slot in the ring that receives for it, plus one.
+    ring_slot: Option<NonZeroU16>,
 }
 
 /// What a read brought.
@@ -75,7 +80,11 @@ impl Link {
             unsent_from: 0,
             partial: Vec::new(),
             wanted: 0,
+            is_long: false,
+            #[cfg(test)]
+            copied: 0,
             tls: None,
+            ring_slot: None,
         })
     }
 
@@ -127,6 +136,41 @@ impl Link {
         self.unsent.len() - self.unsent_from
     }
 
+    /// Where what is unsent begins.
+    #[cfg(all(test, target_os = "linux"))]
+    pub(crate) fn unsent_place(&self) -> *const u8 {
+        self.unsent.as_ptr()
+    }
+
+    /// Its slot in the [`SocketRing`](crate::SocketRing) that receives for it.
+    #[inline]
+    pub fn ring_slot(&self) -> Option<u32> {
+        self.ring_slot.map(|slot| u32::from(slot.get()) - 1)
+    }
+
+    /// Notes its slot, which is below 65,535; `None`: it is received from by [`Link::receive`].
+    pub fn set_ring_slot(&mut self, slot: Option<u32>) {
+        let slot = slot.and_then(|slot| u16::try_from(slot.checked_add(1)?).ok());
+        self.ring_slot = slot.and_then(NonZeroU16::new);
+    }
+
+    /// Whether it has TLS.
+    #[inline]
+    pub fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Ends the connection in both directions, as closing it does where nothing else keeps the
+    /// socket open.
+    #[cfg_attr(
+        any(feature = "portable", not(target_os = "linux")),
+        allow(dead_code, reason = "a ring keeps sockets open")
+    )]
+    pub(crate) fn shut_down(&self) {
+        // It may have ended.
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
+    }
+
     /// This end's address.
     ///
     /// # Errors
@@ -151,19 +195,29 @@ impl Link {
     pub fn send(&mut self, bytes: &mut Vec<u8>, pool: &mut BufferPool) -> io::Result<usize> {
         debug_assert_eq!(self.unsent_len(), 0, "order would be lost");
         let taken = write_some(&self.stream, bytes)?;
-        let rest = bytes.len() - taken;
-        if rest == 0 {
-            return Ok(self.plain_taken(taken));
+        self.keep_unsent(bytes, taken, pool);
+        Ok(self.plain_taken(taken))
+    }
+
+    /// Keeps what the system has not taken of `bytes`, as [`Link::send`] does; nothing is unsent
+    /// before.
+    pub fn keep_unsent(&mut self, bytes: &mut Vec<u8>, taken: usize, pool: &mut BufferPool) {
+        let rest = bytes.get(taken..).unwrap_or_default();
+        if rest.is_empty() {
+            return;
         }
         self.unsent = pool.take();
-        if rest >= bytes.capacity() / KEPT_WHOLE {
+        if rest.len() >= bytes.capacity() / KEPT_WHOLE {
             std::mem::swap(bytes, &mut self.unsent);
             self.unsent_from = taken;
         } else {
-            self.unsent.extend_from_slice(&bytes[taken..]);
+            self.unsent.extend_from_slice(rest);
             self.unsent_from = 0;
+            #[cfg(test)]
+            {
+                self.copied += self.unsent.len();
+            }
         }
-        Ok(self.plain_taken(taken))
     }
 
     /// Of bytes that the system took, those that count.
@@ -201,100 +255,6 @@ impl Link {
             self.unsent_from = 0;
         }
         Ok(counted)
-    }
-
-    /// One read: into `scratch`, or straight into the message under way where that
-    /// lacks much. `None`: nothing is there. With TLS the bytes are to be decrypted with
-    /// [`Link::open`], after the clock was read.
-    ///
-    /// # Errors
-    /// The connection broke; its end is `UnexpectedEof`.
-    pub fn receive(&mut self, scratch: &mut [u8]) -> io::Result<Option<ReadOutcome>> {
-        if self.tls.is_some() {
-            return self.receive_sealed(scratch);
-        }
-        let direct = self.wanted >= DIRECT_MIN;
-        let read = if direct {
-            self.partial.reserve_exact(self.wanted);
-            system::read_behind(&self.stream, &mut self.partial)
-        } else {
-            system::read(&self.stream, scratch)
-        };
-        let (came, age) = match outcome_of(read)? {
-            Read::Bytes(came, age) => (came, age),
-            Read::Nothing => return Ok(None),
-            Read::Interrupted => return Ok(Some(ReadOutcome::INTERRUPTED)),
-        };
-        if direct {
-            self.wanted = self.wanted.saturating_sub(came);
-            return Ok(Some(ReadOutcome {
-                scratch_len: 0,
-                more: self.partial.len() == self.partial.capacity(),
-                age,
-            }));
-        }
-        Ok(Some(ReadOutcome {
-            scratch_len: came,
-            more: came == scratch.len(),
-            age,
-        }))
-    }
-
-    /// With TLS: decrypts what [`Link::receive`] brought; the plaintext is at the front of `scratch`
-    /// then. Without TLS it does nothing.
-    ///
-    /// # Errors
-    /// The connection broke, or its TLS; the reason is inside.
-    #[inline]
-    pub fn open(&mut self, read: &mut ReadOutcome, scratch: &mut [u8]) -> io::Result<()> {
-        match self.tls.is_some() {
-            true => self.open_sealed(read, scratch),
-            false => Ok(()),
-        }
-    }
-
-    /// Shows what [`Link::receive`] brought to `messages`, in pieces that begin at a
-    /// message: in place as a rule, out of the link's own buffer where a message
-    /// came in parts. It may change them where they are (decrypt them), as far as it
-    /// says that they are consumed. What `messages` leaves is kept for the next time.
-    ///
-    /// # Errors
-    /// The first of `messages`; the connection is to be closed then.
-    pub fn feed<E>(
-        &mut self,
-        mut input: &mut [u8],
-        pool: &mut BufferPool,
-        mut messages: impl FnMut(&mut [u8]) -> Result<FrameProgress, E>,
-    ) -> Result<(), E> {
-        loop {
-            if self.partial.is_empty() {
-                if input.is_empty() {
-                    return Ok(());
-                }
-                let feed = messages(&mut *input)?;
-                let rest = input.get(feed.consumed..).unwrap_or_default();
-                if !rest.is_empty() {
-                    self.partial = pool.take();
-                    self.partial.extend_from_slice(rest);
-                    self.wanted = feed.wanted.max(1);
-                }
-                return Ok(());
-            }
-            let (now, later) = input.split_at_mut(self.wanted.min(input.len()));
-            self.partial.extend_from_slice(now);
-            self.wanted -= now.len();
-            input = later;
-            if self.wanted > 0 {
-                return Ok(());
-            }
-            let feed = messages(&mut self.partial)?;
-            if feed.consumed >= self.partial.len() {
-                pool.give_back(&mut self.partial);
-            } else {
-                self.partial.drain(..feed.consumed);
-                self.wanted = feed.wanted.max(1);
-            }
-        }
     }
 
     /// Gives its buffers back, before it is dropped. With TLS it sends the notice of the

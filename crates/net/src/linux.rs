@@ -3,10 +3,12 @@
 mod arrival;
 mod coarse;
 mod many;
+mod ring;
 
 pub(crate) use arrival::{note_arrivals, read, read_behind};
 pub use many::path_mtu;
 pub(crate) use many::{force_buffer, receive_many, send_many};
+pub use ring::SocketRing;
 
 use crate::ready::{EVENTS_MAX, Interest, Ready};
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -14,7 +16,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -100,6 +102,14 @@ impl Reactor {
     /// Ends the watch of a socket that is about to be closed. (Here closing it is enough.)
     pub fn forget(&self, _socket: &impl Source) {}
 
+    /// Ends the watch of a socket that stays open.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn release(&self, socket: &impl Source) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, socket)?)
+    }
+
     /// What ends a wait from another thread, reported with `key`. One for each reactor.
     ///
     /// # Errors
@@ -172,6 +182,12 @@ fn flags_of(interest: Interest) -> EventFlags {
         Interest::Nothing => EventFlags::empty(),
         Interest::Read => EventFlags::IN,
         Interest::Write => EventFlags::OUT,
+    }
+}
+
+impl AsFd for Reactor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 }
 

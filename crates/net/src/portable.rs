@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+pub use crate::no_ring::SocketRing;
 pub use polling::AsSource as Source;
 
 /// No datagram is longer, in bytes.
@@ -124,6 +125,14 @@ impl Reactor {
     pub fn forget(&self, socket: &impl Source) {
         // It fails where nothing is watched.
         let _ = self.poller.delete(socket.source());
+    }
+
+    /// Ends the watch of a socket that stays open.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn release(&self, socket: &impl Source) -> io::Result<()> {
+        self.poller.delete(socket.source())
     }
 
     /// What ends a wait from another thread, reported with `key`. One for each reactor.

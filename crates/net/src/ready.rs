@@ -1,6 +1,7 @@
 //! What the modules of all systems have in common: events, interests, datagrams that came.
 
 use filermark_model::Nanos;
+use std::io;
 
 /// Datagrams of one system call, at most.
 pub const BATCH: usize = 64;
@@ -22,6 +23,25 @@ pub struct Ready {
     pub ended: bool,
     /// The connection broke or was refused.
     pub broken: bool,
+}
+
+/// Connections of one system call that sends by io_uring. The time from which their calls are
+/// measured is that before the system call: for each connection it is early by what the kernel
+/// takes for those in front of it, some microseconds.
+pub const SENDS_MAX: usize = 4;
+/// Bytes of each of them. More are sent by a system call of their own, since those behind them would
+/// seem to take as much longer as these take.
+pub const SEND_BYTES_MAX: usize = 4 << 10;
+
+/// What the system took of the bytes of a connection.
+#[derive(Debug)]
+pub struct SentBytes {
+    /// The connection's key.
+    pub key: u64,
+    /// The bytes that were to be sent.
+    pub bytes: Vec<u8>,
+    /// How many of them the system took, or why the connection broke.
+    pub taken: io::Result<usize>,
 }
 
 /// What a level-triggered socket is watched for.

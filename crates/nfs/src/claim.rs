@@ -11,6 +11,7 @@ pub use backend::Export;
 use filermark_driver_kit::claim::PROBE_PREFIX;
 use filermark_driver_kit::driver::ClaimReport;
 use filermark_driver_kit::run_dirs::MountSession;
+use filermark_driver_kit::sockets::engine_fact;
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_model::survey::Space;
@@ -53,10 +54,12 @@ impl MountSession for MountedExport<'_> {
 
     fn report(&mut self, _: Option<&AnyFh>) -> ClaimReport {
         let target = &self.target;
+        let mut facts = target.facts();
+        facts.push(engine_fact(target.transport, target.tls.is_some()));
         ClaimReport {
             transfer_bytes: (target.rsize, target.wsize),
             space: target.space(),
-            server_facts: target.facts(),
+            server_facts: facts,
             lacking: target.warnings(),
             ..ClaimReport::default()
         }

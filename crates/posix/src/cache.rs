@@ -121,7 +121,12 @@ impl<T> Cache<T> {
     }
 
     /// Drops a handle if it is there.
+    #[inline]
     pub(crate) fn remove(&mut self, key: u64) {
+        // Names that come and go often have no handle, and the index is not in the processor's cache.
+        if self.slots.len() == self.free.len() {
+            return;
+        }
         let Some(place) = self.place(key) else { return };
         let slot = self.index[place];
         self.unindex(place);
@@ -145,11 +150,12 @@ impl<T> Cache<T> {
         }
     }
 
-    /// Where a key belongs: the upper bits of a product, which all its bits reach.
+    /// Where a key belongs: the upper bits of a product, which all its bits reach. Keys that differ in
+    /// the lowest two bits (classes of one file, which are dropped together) are neighbours.
     #[inline]
     fn home(&self, key: u64) -> usize {
-        let product = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (product >> 32) as usize & (self.index.len() - 1)
+        let product = (key >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((product >> 32) as usize).wrapping_add((key & 3) as usize) & (self.index.len() - 1)
     }
 
     /// Where the index has a key. The index is at most half full, so the search ends.

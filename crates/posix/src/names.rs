@@ -21,18 +21,23 @@ pub(crate) struct NameBuf {
     len: u8,
 }
 
+/// The eight decimal digits of a number below 10^8 as characters, in a word whose lowest byte comes
+/// first. Pairs of parts are divided at once: by 10,000, by 100, by 10.
+#[inline]
+const fn digits8(number: u32) -> u64 {
+    let number = number as u64;
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 5_243) >> 19) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let ones = tens | ((twos - tens * 10) << 8);
+    ones + 0x3030_3030_3030_3030
+}
+
 /// A letter and up to seven digits, as a word whose lowest byte comes first.
 #[inline]
 const fn numbered(letter: u8, number: u32, digits: usize) -> u64 {
-    let mut word = 0;
-    let mut rest = number;
-    let mut at = digits;
-    while at > 0 {
-        word |= ((b'0' + (rest % 10) as u8) as u64) << (8 * at);
-        rest /= 10;
-        at -= 1;
-    }
-    word | letter as u64
+    ((digits8(number) >> (8 * (7 - digits))) & !0xff) | letter as u64
 }
 
 impl NameBuf {
@@ -120,6 +125,17 @@ mod tests {
         assert_eq!(longest.as_c_str(), c"r9999999");
         let path = bucket_path(9_999, Bucket::COPYFILE).expect("path");
         assert_eq!(path.as_c_str(), c"d9999/b17");
+    }
+
+    #[test]
+    fn digits_are_those_of_the_number() {
+        let few = 0..20_000;
+        let many = (20_000..100_000_000).step_by(997);
+        for number in few.chain(many).chain([FILES_PER_DIR_MAX, 99_999_999]) {
+            let text = format!("{number:08}");
+            assert_eq!(digits8(number).to_le_bytes(), text.as_bytes());
+        }
+        assert_eq!(numbered(b'b', 7, 2).to_le_bytes()[..3], *b"b07");
     }
 
     #[test]

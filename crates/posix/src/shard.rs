@@ -33,7 +33,7 @@ use crate::custom::CustomPrograms;
 use crate::handles::Handles;
 use crate::status::RUN_DIR_GONE;
 use crate::sys::{Errno, Result};
-use filermark_engine::clock::Clock;
+use filermark_engine::clock::{Clock, ThreadClock};
 use filermark_engine::driver::{
     Action, Completion, DriverError, ObjectId, Outcome, Request, ShardDriver, Status, StopFlag,
     Submit,
@@ -41,7 +41,7 @@ use filermark_engine::driver::{
 use filermark_engine::file_action::FileAction;
 use filermark_model::Nanos;
 use std::collections::BTreeMap;
-pub(crate) use under_way::{Depth, UnderWay};
+pub(crate) use under_way::{Depth, UnderWay, async_engine};
 use work::OpTally;
 
 /// What a shard is made of.
@@ -60,6 +60,8 @@ pub(crate) struct ShardParts {
 #[derive(Debug)]
 pub struct PosixShard {
     parts: ShardParts,
+    /// The clock of `parts`, read before and after each operation.
+    timer: ThreadClock,
     /// What was read.
     buffer: Buffer,
     /// What is written.
@@ -81,6 +83,7 @@ impl PosixShard {
         });
         Self {
             outgoing: Buffer::default(),
+            timer: ThreadClock::of(parts.clock.clone()),
             parts,
             buffer: Buffer::default(),
             listing: Vec::new(),
@@ -96,9 +99,9 @@ impl PosixShard {
     #[inline]
     fn timed(&mut self, calls: impl FnOnce(&mut Self, &mut OpTally) -> Result<()>) -> Outcome {
         let mut work = OpTally::default();
-        let sent = self.parts.clock.now();
+        let sent = self.timer.now();
         let result = calls(self, &mut work);
-        work.outcome(sent, self.parts.clock.now(), result)
+        work.outcome(sent, self.timer.now(), result)
     }
 
     /// An operation that could not begin.
@@ -192,6 +195,11 @@ impl ShardDriver for PosixShard {
         let polled = self.poll_ring(&mut under_way, deadline, done);
         self.parts.under_way = Some(under_way);
         polled
+    }
+
+    fn waited_until(&self) -> Nanos {
+        let under_way = self.parts.under_way.as_ref();
+        under_way.map_or(Nanos::ZERO, |under_way| under_way.waited_until)
     }
 
     fn break_off(&mut self) {

@@ -2,6 +2,7 @@
 //! written to, how much is free.
 
 use crate::claim::MountDir;
+use crate::shard::async_engine;
 use filermark_driver_kit::driver::ClaimReport;
 use filermark_driver_kit::run_dirs::MountSession;
 use filermark_driver_kit::survey::{MountReport, SURVEY_MAX, Survey, Surveyed, is_kept};
@@ -20,7 +21,10 @@ pub(crate) fn look(driver: &DriverPlan, what: &Survey<'_>) -> Surveyed {
         let is_kept = is_kept(&driver, &mount, &name);
         Ok::<_, String>((report, is_kept, unwritable(&mount.path)))
     });
-    let mut found = Surveyed::default();
+    let mut found = Surveyed {
+        async_engine: async_engine(),
+        ..Surveyed::default()
+    };
     for (mount, look) in what.mounts.iter().zip(looks) {
         let there = match look {
             Some(Ok((report, is_kept, unwritable))) => {
@@ -65,6 +69,7 @@ fn mounted(report: &ClaimReport, unwritable: Option<String>) -> MountEntry {
 mod tests {
     use super::*;
     use filermark_model::plan::PosixPlan;
+    use filermark_model::survey::AsyncEngine;
 
     #[test]
     fn directories_are_looked_at_and_left_as_they_were() {
@@ -93,6 +98,7 @@ mod tests {
         let why = looks[1].mounted.as_ref().expect_err("it is not there");
         assert!(why.contains("gone"), "{why}");
         assert_eq!(found.reports.len(), 1);
+        assert_ne!(found.async_engine, AsyncEngine::Unknown);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

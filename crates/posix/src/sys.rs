@@ -26,7 +26,7 @@ pub(crate) mod pipes;
 #[cfg(unix)]
 mod raw;
 #[cfg(all(test, target_os = "linux", not(feature = "portable")))]
-pub(crate) use raw::{forbid_io_uring, takes_read_lease};
+pub(crate) use raw::takes_read_lease;
 #[cfg(unix)]
 mod sigbus;
 

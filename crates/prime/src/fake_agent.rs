@@ -16,6 +16,7 @@ use filermark_model::stats::{Interval, ProcStats};
 use filermark_model::{Nanos, Op, PointStats};
 use filermark_results::Environment;
 use std::io::{self, Read, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How often it sends a report while it makes load, and checks the time.
@@ -41,6 +42,7 @@ pub fn serve(mut link: LocalStream) -> io::Result<()> {
         warmup: Nanos(0),
         runtime: Nanos(0),
         procs: 0..0,
+        prepared: None,
         load: None,
         heartbeat_at: Nanos(0),
     };
@@ -84,6 +86,10 @@ struct FakeAgent {
     /// The length of RUN: the longest until the prime has set it.
     runtime: Nanos,
     procs: std::ops::Range<u32>,
+    /// The frame with its figures, and the lengths of WARMUP and RUN that they are of. Made in
+    /// INIT: the agents of a measurement are on the host of the prime, and what they take of it at
+    /// the end of RUN would be measured as the prime's.
+    prepared: Option<(Nanos, Nanos, Vec<u8>)>,
     /// When WARMUP began, and how many seconds were reported since.
     load: Option<(Nanos, i64)>,
     heartbeat_at: Nanos,
@@ -146,20 +152,9 @@ impl FakeAgent {
     fn measured(&self) -> Report {
         let seconds = self.runtime.0 / 1_000_000_000;
         let per_proc = seconds * OPS_PER_PROC;
-        let mut stats = PointStats {
-            window_ns: self.runtime.0,
-            shard_count: 1,
-            ..PointStats::default()
-        };
         let total = u64::from(self.procs.end - self.procs.start) * per_proc;
-        for i in 0..total {
-            let op = stats.op_mut(Op::NFS3[(i % 18) as usize]);
-            op.success_count += 1;
-            op.physical_count += 1;
-            let latency = Nanos(100_000 + i.wrapping_mul(7919) % 900_000);
-            op.service.record(latency);
-            op.response.record(latency);
-        }
+        let mut stats = operations(total);
+        stats.window_ns = self.runtime.0;
         stats.procs = self
             .procs
             .clone()
@@ -183,13 +178,32 @@ impl FakeAgent {
         }
     }
 
+    /// Makes its figures of a RUN of this length before they are due.
+    fn prepare_figures(&mut self) {
+        let Some(phases) = self.phases else { return };
+        (self.warmup, self.runtime) = (phases.warmup, phases.longest_run());
+        let frame = frame::encode(&self.measured()).unwrap_or_default();
+        self.prepared = Some((self.warmup, self.runtime, frame));
+    }
+
+    fn frame_of(&mut self, report: &Report) -> Vec<u8> {
+        let lengths = (self.warmup, self.runtime);
+        match self
+            .prepared
+            .take_if(|_| matches!(report, Report::Measured { .. }))
+        {
+            Some((warmup, runtime, frame)) if (warmup, runtime) == lengths => frame,
+            _ => frame::encode(report).unwrap_or_default(),
+        }
+    }
+
     /// Returns whether the session has ended.
     fn act(&mut self, acts: Vec<AgentAction>) -> bool {
         let mut acts = std::collections::VecDeque::from(acts);
         while let Some(act) = acts.pop_front() {
             match act {
                 AgentAction::Send(report) => {
-                    let frame = frame::encode(&report).unwrap_or_default();
+                    let frame = self.frame_of(&report);
                     // The next read notices a closed link.
                     let _ = self.link.write_all(&frame);
                 }
@@ -238,10 +252,13 @@ impl FakeAgent {
                 reason: "a fake agent has nothing to inspect".into(),
                 stopped: false,
             },
-            LongTask::Init { .. } => Report::Populated {
-                tasks: TaskTotals::default(),
-                space: Vec::new(),
-            },
+            LongTask::Init { .. } => {
+                self.prepare_figures();
+                Report::Populated {
+                    tasks: TaskTotals::default(),
+                    space: Vec::new(),
+                }
+            }
             LongTask::Run {
                 warmup_at, phases, ..
             } => {
@@ -257,6 +274,33 @@ impl FakeAgent {
             | LongTask::FinalCleanup => cleaned,
         })
     }
+}
+
+/// The figures of this many operations. Those of all agents are equal and made once: an agent
+/// takes megabytes for its histograms while it records, and a thousand of them are in this process.
+fn operations(total: u64) -> PointStats {
+    static MADE: Mutex<Vec<(u64, PointStats)>> = Mutex::new(Vec::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, stats)) = made.iter().find(|(count, _)| *count == total) {
+        return stats.clone();
+    }
+    let mut stats = PointStats {
+        shard_count: 1,
+        ..PointStats::default()
+    };
+    for i in 0..total {
+        let op = stats.op_mut(Op::NFS3[(i % 18) as usize]);
+        op.success_count += 1;
+        op.physical_count += 1;
+        let latency = Nanos(100_000 + i.wrapping_mul(7919) % 900_000);
+        op.service.record(latency);
+        op.response.record(latency);
+    }
+    // What was read takes as much memory as it has different latencies.
+    let text = serde_json::to_vec(&stats).unwrap_or_default();
+    let stats: PointStats = serde_json::from_slice(&text).unwrap_or(stats);
+    made.push((total, stats.clone()));
+    stats
 }
 
 /// The answer of a host without remarks.
@@ -364,6 +408,8 @@ mod tests {
         let stats = record.points[0].measured().expect("measured");
         assert_eq!(stats.success_count(), 3 * all);
         assert_eq!(stats.procs.len(), AGENTS * PROCS as usize);
+        let numbers: Vec<u32> = stats.procs.iter().map(|p| p.proc).collect();
+        assert!(numbers.is_sorted(), "{numbers:?}");
         assert_eq!(record.points[0].clients.len(), AGENTS);
         // Every second once, some with the figures of all agents.
         let numbers: Vec<i64> = seconds.iter().map(|(s, _)| *s).collect();

@@ -11,9 +11,18 @@ const WAIT: i64 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct IntervalMerger {
     agents: BTreeSet<usize>,
-    open: BTreeMap<i64, (Interval, BTreeSet<usize>)>,
+    open: BTreeMap<i64, OpenSecond>,
     /// The last one that was returned.
     last_complete: Option<i64>,
+}
+
+/// A second that is not complete.
+#[derive(Debug)]
+struct OpenSecond {
+    sum: Interval,
+    reporters: BTreeSet<usize>,
+    /// Agents that have not reported it.
+    missing_count: usize,
 }
 
 impl IntervalMerger {
@@ -30,23 +39,36 @@ impl IntervalMerger {
         if self.last_complete.is_some_and(|last| part.second <= last) {
             return Vec::new();
         }
-        let (sum, reporters) = self.open.entry(part.second).or_default();
-        sum.second = part.second;
-        sum.merge(part);
-        reporters.insert(agent);
+        let open = self.open.entry(part.second).or_insert_with(|| OpenSecond {
+            sum: Interval {
+                second: part.second,
+                ..Interval::default()
+            },
+            reporters: BTreeSet::new(),
+            missing_count: self.agents.len(),
+        });
+        open.sum.merge(part);
+        if open.reporters.insert(agent) && self.agents.contains(&agent) {
+            open.missing_count -= 1;
+        }
         self.take_complete()
     }
 
     /// The agent is lost: its parts are not waited for any more.
     pub fn forget(&mut self, agent: usize) {
-        self.agents.remove(&agent);
+        if self.agents.remove(&agent) {
+            let open = self.open.values_mut();
+            for open in open.filter(|open| !open.reporters.contains(&agent)) {
+                open.missing_count -= 1;
+            }
+        }
     }
 
     /// At the end of the load point: the seconds that are still incomplete.
     pub fn end(&mut self) -> Vec<Interval> {
         std::mem::take(&mut self.open)
             .into_values()
-            .map(|(sum, _)| sum)
+            .map(|open| open.sum)
             .collect()
     }
 
@@ -54,13 +76,13 @@ impl IntervalMerger {
         let newest = self.open.keys().next_back().copied().unwrap_or(0);
         let mut complete = Vec::new();
         while let Some(first) = self.open.first_entry() {
-            let (_, reporters) = first.get();
-            if !reporters.is_superset(&self.agents) && newest.saturating_sub(*first.key()) < WAIT {
+            let is_complete = first.get().missing_count == 0;
+            if !is_complete && newest.saturating_sub(*first.key()) < WAIT {
                 break;
             }
-            let (second, (sum, _)) = first.remove_entry();
+            let (second, open) = first.remove_entry();
             self.last_complete = Some(second);
-            complete.push(sum);
+            complete.push(open.sum);
         }
         complete
     }
@@ -106,5 +128,18 @@ mod tests {
         seconds.agents.insert(1);
         seconds.add(0, &part(4, 2));
         assert_eq!(counts(seconds.end()), [(4, 2)]);
+    }
+
+    #[test]
+    fn an_agent_counts_once_and_a_lost_one_not_at_all() {
+        let mut seconds = IntervalMerger::of(&[0, 1, 2]);
+        assert!(seconds.add(0, &part(0, 1)).is_empty());
+        assert!(seconds.add(0, &part(0, 1)).is_empty(), "the same again");
+        assert!(seconds.add(7, &part(0, 1)).is_empty(), "not one of them");
+        seconds.forget(0);
+        assert!(seconds.add(0, &part(0, 1)).is_empty(), "it is lost");
+        seconds.forget(2);
+        seconds.forget(2);
+        assert_eq!(counts(seconds.add(1, &part(0, 1))), [(0, 5)]);
     }
 }

@@ -26,13 +26,7 @@ pub fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> S
     let (paint, width) = (Paint { on: colour }, width.max(WIDTH_MIN));
     let mut out = String::new();
     for (i, side) in comparison.sides.iter().enumerate() {
-        let role = match i {
-            _ if comparison.sides.len() == 1 => "run".to_owned(),
-            0 => "base".to_owned(),
-            _ if comparison.sides.len() == 2 => "after".to_owned(),
-            i => format!("after {i}"),
-        };
-        let head = format!("{role:<8} {}", side_text(side));
+        let head = format!("{:<8} {}", role(i, comparison), side_text(side));
         let _ = writeln!(out, "{}", wrapped_keeping(&head, width, 9));
         for result in side.runs.iter().filter_map(|r| r.classical) {
             let ort = number(result.ort_ms, 2);
@@ -58,6 +52,16 @@ pub fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> S
     }
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
     out
+}
+
+/// What a side is called in all forms of a comparison, by its place.
+pub fn role(place: usize, comparison: &Comparison) -> String {
+    match (place, comparison.sides.len()) {
+        (0, 1) => "run".to_owned(),
+        (0, _) => "base".to_owned(),
+        (_, 2) => "new".to_owned(),
+        (place, _) => format!("new {place}"),
+    }
 }
 
 /// The historical systems as a table, with its notice.
@@ -224,7 +228,7 @@ fn table<'a>(
     }
     let head = format!(
         "{left:<NAME_WIDTH$} {:>10} {:>10}       change (95 % interval)",
-        "before", "after"
+        "base", "new"
     );
     let _ = writeln!(out, "{}", paint.strong(&head));
     for row in rows {

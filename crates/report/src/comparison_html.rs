@@ -1,7 +1,7 @@
 //! Runs side by side as one self-contained HTML page.
 
 use crate::charts::{Bar, ChartWidth, curves_chart, forest_chart};
-use crate::comparison::{method_text, validity_text, value, work_text};
+use crate::comparison::{method_text, role, validity_text, value, work_text};
 use crate::format::number;
 use crate::heritage::HistoricalView;
 use crate::html::Chart;
@@ -101,7 +101,9 @@ pub fn comparison_html(
     let page = Page {
         title: names.join(" | "),
         forced: comparison.forced,
-        sides: sides.flat_map(|(i, side)| side_rows(i, side)).collect(),
+        sides: sides
+            .flat_map(|(i, side)| side_rows(&role(i, comparison), side))
+            .collect(),
         service: Chart::of(ChartWidth::Wide, |fit| {
             curves_chart(groups, false, fit, historical)
         }),
@@ -119,14 +121,10 @@ pub fn comparison_html(
     templates.render("compare.html", &page)
 }
 
-fn side_rows(place: usize, side: &SideFacts) -> Vec<SideRow> {
-    let role = match place {
-        0 => "base".to_owned(),
-        n => format!("after {n}"),
-    };
+fn side_rows(role: &str, side: &SideFacts) -> Vec<SideRow> {
     let figure = |value: Option<f64>, decimals| value.map_or("–".into(), |v| number(v, decimals));
     let row = |run: &RunFacts| SideRow {
-        role: role.clone(),
+        role: role.to_owned(),
         name: side.name.clone(),
         places: side.mount_points.join(" "),
         suffix: run.suffix.clone(),

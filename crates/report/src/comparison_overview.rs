@@ -1,10 +1,11 @@
 //! A comparison on one screen: the runs, the verdict, the figures that decide.
 
-use crate::comparison::{judgement, value, verdict};
+use crate::comparison::{judgement, role, value, verdict};
 use crate::format::number;
 use crate::summary::{Paint, WIDTH_MIN, wrapped};
 use filermark_model::NOT_A_SPEC_RESULT;
-use filermark_results::compare::{Against, Comparison, Difference, Kind, RunFacts, Work};
+use filermark_results::compare::{Against, Comparison, Difference, Kind, RunFacts};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Lines of a screen.
@@ -31,22 +32,30 @@ const ORDER: [Kind; 6] = [
 pub fn comparison_overview(comparison: &Comparison, colour: bool, width: usize) -> String {
     let paint = Paint { on: colour };
     let width = width.clamp(WIDTH_MIN, WIDTH);
-    let mut lines = runs(comparison, &paint, width);
+    let table = runs(comparison, &paint, width);
     let shown = comparison.against.iter().take(SIDES_SHOWN);
     let others = comparison.against.len();
     let mut sides: Vec<Vec<String>> = shown.map(|a| head(a, others, &paint, width)).collect();
     let mut end = Vec::new();
+    if comparison.forced {
+        end.push(paint.warn("FORCED: the work differs; differences may come from the work"));
+    }
     if let more @ 1.. = comparison.against.len().saturating_sub(SIDES_SHOWN) {
         end.push(format!("and {more} more sides"));
     }
     end.push("--details shows each load point and operation, -f json everything".to_owned());
     end.extend(split(&wrapped(NOT_A_SPEC_RESULT, width, 0)));
     if let ([against], [side]) = (comparison.against.as_slice(), sides.as_mut_slice()) {
-        let used = lines.len() + side.len() + end.len();
+        let invalid = invalid(comparison, 1, &paint, width).len();
+        let used = table.len() + invalid + side.len() + end.len();
         // A blank line, and the head of the table.
         let rows = LINES.saturating_sub(used + 2);
         side.splice(0..0, figures(&against.sweep, rows, &paint));
     }
+    let used = table.len() + sides.iter().map(Vec::len).sum::<usize>() + end.len();
+    let mut lines = table;
+    let most = LINES.saturating_sub(used).max(1);
+    lines.extend(invalid(comparison, most, &paint, width));
     lines.extend(sides.into_iter().flatten());
     lines.extend(end);
     lines.iter().fold(String::new(), |mut out, line| {
@@ -85,23 +94,26 @@ fn first_lines(text: &str, most: usize, width: usize, indent: usize) -> Vec<Stri
 fn runs(comparison: &Comparison, paint: &Paint, width: usize) -> Vec<String> {
     let mut rows: Vec<(String, &RunFacts)> = Vec::new();
     for (at, side) in comparison.sides.iter().enumerate() {
-        let role = match at {
-            0 => "base".to_owned(),
-            _ if comparison.sides.len() == 2 => "new".to_owned(),
-            at => format!("new {at}"),
-        };
+        let role = role(at, comparison);
         rows.extend(side.runs.iter().map(|run| (role.clone(), run)));
     }
     let of = |count: &dyn Fn(&(String, &RunFacts)) -> usize| rows.iter().map(count).max();
     let verdict = of(&|r| r.1.verdict.len()).unwrap_or(0).max(7);
     let side = of(&|r| r.0.len()).unwrap_or(0).max(4);
+    let protocols: BTreeSet<&str> = rows.iter().map(|r| r.1.protocol.as_str()).collect();
+    // Of one width, so that there is no column where they are equal.
+    let protocol = match protocols.len() {
+        0 | 1 => 0,
+        _ => of(&|r| r.1.protocol.len() + 1).unwrap_or(0).max(9),
+    };
     // The time takes 16, the peak 9, ORT 7, and blanks.
-    let name = width.saturating_sub(side + verdict + 16 + 9 + 7 + 5).max(8);
+    let taken = side + protocol + verdict + 16 + 9 + 7 + 5;
+    let name = width.saturating_sub(taken).max(8);
     let longest = of(&|r| run_name(r.1).chars().count()).unwrap_or(0);
     let name = name.min(longest.max(8));
     let head = format!(
-        "{:<side$} {:<name$} {:<16} {:<verdict$} {:>9} {:>7}",
-        "side", "run", "started (UTC)", "verdict", "peak op/s", "ORT ms"
+        "{:<side$} {:<name$} {:<protocol$.protocol$}{:<16} {:<verdict$} {:>9} {:>7}",
+        "side", "run", "protocol", "started (UTC)", "verdict", "peak op/s", "ORT ms"
     );
     let mut lines = vec![paint.strong(&head)];
     let most = match rows.len() > RUNS_SHOWN {
@@ -114,8 +126,9 @@ fn runs(comparison: &Comparison, paint: &Paint, width: usize) -> Vec<String> {
             value.map_or("-".to_owned(), |value| number(value, decimals))
         };
         lines.push(format!(
-            "{role:<side$} {:<name$} {started:<16} {:<verdict$} {:>9} {:>7}",
+            "{role:<side$} {:<name$} {:<protocol$.protocol$}{started:<16} {:<verdict$} {:>9} {:>7}",
             cut(&run_name(run), name),
+            run.protocol,
             run.verdict,
             figure(run.peak_ops_per_sec, 0),
             figure(run.ort_ms, 2)
@@ -123,6 +136,29 @@ fn runs(comparison: &Comparison, paint: &Paint, width: usize) -> Vec<String> {
     }
     if let more @ 1.. = rows.len().saturating_sub(most) {
         lines.push(format!("and {more} more runs"));
+    }
+    lines
+}
+
+/// Why runs are INVALID, a line each, at most so many lines.
+fn invalid(comparison: &Comparison, most: usize, paint: &Paint, width: usize) -> Vec<String> {
+    let runs = comparison.sides.iter().flat_map(|side| &side.runs);
+    let all: Vec<&RunFacts> = runs.filter(|run| !run.invalid.is_empty()).collect();
+    let shown = match all.len() > most {
+        true => most.saturating_sub(1),
+        false => most,
+    };
+    let line = |run: &&RunFacts| {
+        let text = format!("{} is INVALID: {}", run_name(run), run.invalid.join("; "));
+        paint.bad(&cut(&text, width))
+    };
+    let mut lines: Vec<String> = all.iter().take(shown).map(line).collect();
+    if let more @ 1.. = all.len().saturating_sub(shown) {
+        let runs = match shown {
+            0 => "runs are",
+            _ => "more runs are",
+        };
+        lines.push(paint.bad(&format!("{more} {runs} INVALID: --details has the reasons")));
     }
     lines
 }
@@ -157,9 +193,6 @@ fn head(against: &Against, sides: usize, paint: &Paint, width: usize) -> Vec<Str
             *first = format!("  {first}");
         }
         lines.extend(shown);
-    }
-    if against.work == Work::Different {
-        lines.push(paint.warn("FORCED: the work differs; differences may come from the work"));
     }
     if brief {
         return lines;
@@ -238,6 +271,52 @@ mod tests {
             &crate::comparison_csv::comparison_csv(&comparison),
         );
         assert!(comparison_overview(&comparison, true, 80).contains("\x1b[31mslower"));
+    }
+
+    #[test]
+    fn versions_are_named_where_they_differ_and_why_runs_are_invalid() {
+        let records = records();
+        let sides: Vec<Group<'_>> = ["v3", "v4.1", "v4.2"]
+            .into_iter()
+            .zip(&records)
+            .map(|(name, record)| Group {
+                name: name.into(),
+                records: vec![record],
+            })
+            .collect();
+        let mut comparison = compare(&sides, &Options::default()).unwrap();
+        let equal = comparison_overview(&comparison, false, 80);
+        assert!(
+            !equal.contains("protocol") && !equal.contains("INVALID:"),
+            "{equal}"
+        );
+        comparison.forced = true;
+        comparison.sides[1].runs[0].protocol = "NFSv4.1".into();
+        for side in &mut comparison.sides[..2] {
+            side.runs[0].verdict = "INVALID";
+            side.runs[0].invalid = vec!["load point 4 does not count (generator-stalled)".into()];
+        }
+        let text = comparison_overview(&comparison, false, 80);
+        fits(&text);
+        for expected in [
+            "side  run      protocol started (UTC)",
+            "base  one      NFSv3    2026",
+            "new 1 two      NFSv4.1  2026",
+            "one is INVALID: load point 4 does not count (generator-stalled)\ntwo is INVALID: load",
+        ] {
+            assert!(text.contains(expected), "{text}");
+        }
+        assert_eq!(text.matches("FORCED").count(), 1, "{text}");
+        for side in &mut comparison.sides {
+            side.runs[0].invalid = vec!["a long reason ".repeat(50)];
+            side.runs = vec![side.runs[0].clone(); 20];
+        }
+        let text = comparison_overview(&comparison, false, 80);
+        fits(&text);
+        assert!(
+            text.contains(" INVALID: --details has the reasons"),
+            "{text}"
+        );
     }
 
     #[test]

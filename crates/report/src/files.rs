@@ -70,7 +70,7 @@ fn style() -> String {
 }
 
 /// One of our drawings as a file: with its name space, size, style and background.
-fn standalone(svg: &str) -> String {
+pub fn standalone(svg: &str) -> String {
     let (width, height) = size(svg);
     let (all_wide, all_high) = (width + 2.0 * MARGIN, height + 2.0 * MARGIN);
     let inner = svg.split_once('>').map_or("", |(_, inner)| inner);

@@ -186,7 +186,7 @@ fn page(record: &RunRecord, edition: Edition, historical: Option<&Historical>) -
     Page {
         suffix: one_line(&run.suffix),
         title: one_line(&run.plan.benchmark.title),
-        benchmark: setup::benchmark(&run.plan),
+        benchmark: filermark_results::text::benchmark(&run.plan),
         started: run.started.readable(),
         servers,
         verdict: verdict.label(),

@@ -6,24 +6,9 @@ use crate::format::seconds;
 use filermark_model::access::Access;
 use filermark_model::plan::{Arrivals, Connections, DriverPlan, PacingMode, Target, Transport};
 use filermark_model::text::one_line;
-use filermark_model::{Benchmark, Rule, RunPlan, Severity};
+use filermark_model::{Rule, Severity};
 use filermark_results::figures::is_composite;
 use filermark_results::{PointRecord, RunRecord};
-
-/// The benchmark of a run, with the version of NFS where it is not the one that its title names.
-pub fn benchmark(plan: &RunPlan) -> String {
-    let Benchmark {
-        name,
-        version,
-        title,
-        ..
-    } = &plan.benchmark;
-    let protocol = plan.driver.describe().protocol;
-    match protocol.starts_with("NFS") && !title.contains(&protocol) {
-        true => format!("{name} version {version} over {protocol}"),
-        false => format!("{name} version {version}"),
-    }
-}
 
 /// A parameter as given.
 #[derive(serde::Serialize)]
@@ -183,22 +168,4 @@ pub(crate) fn mount_rows(record: &RunRecord) -> Vec<(String, Vec<(String, String
         }
     }
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use filermark_model::plan::NfsVersion;
-    use filermark_results::testing;
-
-    #[test]
-    fn a_benchmark_over_another_version_of_nfs_names_it() {
-        let mut plan = testing::plan();
-        assert_eq!(benchmark(&plan), "general-nfs3 version 2");
-        let DriverPlan::Nfs(nfs) = &mut plan.driver else {
-            panic!("{:?}", plan.driver);
-        };
-        nfs.version = NfsVersion::V41;
-        assert_eq!(benchmark(&plan), "general-nfs3 version 2 over NFSv4.1");
-    }
 }

@@ -73,7 +73,7 @@ pub fn text(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, T
     let page = Page {
         suffix: one_line(&run.suffix),
         title: one_line(&run.plan.benchmark.title),
-        benchmark: setup::benchmark(&run.plan),
+        benchmark: filermark_results::text::benchmark(&run.plan),
         started: run.started.readable(),
         verdict: verdict.label(),
         reasons: view::reasons(record),

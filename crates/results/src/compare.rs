@@ -41,6 +41,7 @@ pub use work::{FieldChange, Work, work};
 use crate::classical::ClassicalResult;
 use crate::historical::Historical;
 use crate::record::RunRecord;
+use crate::text::benchmark;
 use crate::time::Timestamp;
 use conclusion::Conclusion;
 use filermark_model::NOT_A_SPEC_RESULT;
@@ -175,12 +176,18 @@ pub struct RunFacts {
     pub started: Timestamp,
     /// The program's version.
     pub version: String,
-    /// The benchmark and its version.
+    /// The benchmark and its version, with the version of NFS where it is not that of the benchmark.
     pub benchmark: String,
+    /// The protocol, as `NFSv4.1`; empty: the file system was mounted.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub protocol: String,
     /// The plan's fingerprint.
     pub fingerprint: String,
     /// The verdict ([`crate::verdict::WORDS`]).
     pub verdict: &'static str,
+    /// Why it is INVALID, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<String>,
     /// Highest achieved rate of a load point that counts, op/s.
     pub peak_ops_per_sec: Option<f64>,
     /// Overall response time of the points that count, ms.
@@ -303,16 +310,19 @@ fn side_facts(group: &Group<'_>) -> SideFacts {
 }
 
 fn run_facts(record: &RunRecord) -> RunFacts {
-    let benchmark = &record.run.plan.benchmark;
+    let plan = &record.run.plan;
+    let verdict = record.verdict();
     let peak = record.peak().and_then(|p| p.measured());
     RunFacts {
         file: None,
         suffix: one_line(&record.run.suffix),
         started: record.run.started,
         version: one_line(&record.run.version),
-        benchmark: one_line(&format!("{} version {}", benchmark.name, benchmark.version)),
+        benchmark: one_line(&benchmark(plan)),
+        protocol: one_line(&plan.driver.describe().protocol),
         fingerprint: one_line(&record.run.fingerprint),
-        verdict: record.verdict().label(),
+        verdict: verdict.label(),
+        invalid: verdict.invalid().to_vec(),
         peak_ops_per_sec: peak.map(|s| s.achieved_ops_per_sec()),
         ort_ms: record.ort_ms().filter(|ms| ms.is_finite()),
         classical: ClassicalResult::of_record(record),

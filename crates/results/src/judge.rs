@@ -9,6 +9,7 @@ mod case;
 mod client_cache;
 mod composite;
 mod data;
+mod grants;
 mod mix;
 pub(crate) mod rate;
 mod response;
@@ -80,6 +81,8 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         unsteady,
         slots::waits,
         slots::window_waits,
+        grants::layouts,
+        grants::delegations,
     ];
     let mut findings: Vec<Finding> = rules.iter().filter_map(|rule| rule(&case)).collect();
     findings.extend(counter_findings(&case));

@@ -1,9 +1,24 @@
 //! Small helpers of the text renderers.
 
-use filermark_model::{Finding, Severity};
+use filermark_model::{Benchmark, Finding, RunPlan, Severity};
 
 // Used by the energy crates.
 pub use filermark_model::text::one_line;
+
+/// The benchmark of a run, with the version of NFS where it is not the one that its title names.
+pub fn benchmark(plan: &RunPlan) -> String {
+    let Benchmark {
+        name,
+        version,
+        title,
+        ..
+    } = &plan.benchmark;
+    let protocol = plan.driver.describe().protocol;
+    match protocol.starts_with("NFS") && !title.contains(&protocol) {
+        true => format!("{name} version {version} over {protocol}"),
+        false => format!("{name} version {version}"),
+    }
+}
 
 /// A finding on one line: its sentence, and its rule.
 pub fn finding_line(finding: &Finding) -> String {
@@ -45,7 +60,20 @@ pub fn load_points(numbers: &[u32], planned: Option<usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::load_points;
+    use super::{benchmark, load_points};
+    use crate::testing;
+    use filermark_model::plan::{DriverPlan, NfsVersion};
+
+    #[test]
+    fn a_benchmark_over_another_version_of_nfs_names_it() {
+        let mut plan = testing::plan();
+        assert_eq!(benchmark(&plan), "general-nfs3 version 2");
+        let DriverPlan::Nfs(nfs) = &mut plan.driver else {
+            panic!("{:?}", plan.driver);
+        };
+        nfs.version = NfsVersion::V41;
+        assert_eq!(benchmark(&plan), "general-nfs3 version 2 over NFSv4.1");
+    }
 
     #[test]
     fn load_points_are_listed_as_ranges() {

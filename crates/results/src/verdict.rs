@@ -162,6 +162,11 @@ impl Verdict {
         &self.reasons
     }
 
+    /// Why it is INVALID, in sentences; empty: it counts.
+    pub fn invalid(&self) -> &[String] {
+        &self.invalid
+    }
+
     /// The parameters that the standard fixes and that were changed, as NAME=VALUE.
     pub fn not_standard(&self) -> &[String] {
         &self.not_standard

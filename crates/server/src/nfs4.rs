@@ -1,5 +1,5 @@
 //! What an NFSv4 server keeps between calls: clients with their leases, sessions with their reply caches,
-//! opens, locks and delegations (RFC 8881 sections 2.4, 2.10 and 8 to 10), owners of version 4.0 with their
+//! opens, locks and delegations (RFC 8881 sections 2.4, 2.10 and 8 to 10), the ends of copies, owners of version 4.0 with their
 //! last replies (RFC 7530 section 9.1). Everything is in memory and has limits.
 //!
 //! It knows neither messages nor the content of files: `protocol` decodes and encodes, and holds the files
@@ -10,6 +10,7 @@ mod clients;
 mod clock;
 mod files;
 mod locks;
+mod offloads;
 mod owners;
 mod recall;
 mod session;
@@ -23,8 +24,9 @@ pub(crate) use files::{
     NotGranted, NotLocked, NotOpened, OpenRequest, Undelegated, Wish,
 };
 pub(crate) use locks::{Range, RangeKind};
+pub(crate) use offloads::Offloads;
 pub(crate) use owners::{OwnerKey, Owners};
-pub(crate) use recall::{GrantingCall, Recall};
+pub(crate) use recall::{GrantingCall, Notice, Recall};
 pub(crate) use session::{Begun, Limits, Session};
 pub(crate) use share::Share;
 
@@ -45,6 +47,8 @@ pub(crate) struct State4 {
     pub(crate) files: Files,
     /// Version 4.0.
     pub(crate) owners: Owners,
+    /// Version 4.2.
+    pub(crate) offloads: Offloads,
     pub(crate) clock: Clock,
     /// Numbers callbacks.
     pub(crate) callback_xid: AtomicU32,
@@ -59,6 +63,7 @@ impl State4 {
             clients: Clients::new(epoch, cache_bytes_max),
             files: Files::new(epoch as u32),
             owners: Owners::default(),
+            offloads: Offloads::new(epoch as u32),
             clock,
             callback_xid: AtomicU32::new(epoch as u32),
             next_sweep_ns: AtomicU64::new(0),
@@ -87,6 +92,8 @@ impl State4 {
     /// Ends what clients that have ended had. Returns their open files, each as often as it was open.
     pub(crate) fn end_clients(&self, ended: &[Arc<Client>]) -> Vec<FileId> {
         self.owners.end_clients(ended);
+        self.offloads
+            .end_clients(|id| ended.iter().any(|client| client.id == id));
         self.files.end_clients(ended)
     }
 }

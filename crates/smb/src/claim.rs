@@ -10,8 +10,9 @@ use crate::target::Target;
 pub use backend::Share;
 use filermark_driver_kit::driver::ClaimReport;
 use filermark_driver_kit::run_dirs::MountSession;
+use filermark_driver_kit::sockets::engine_fact;
 use filermark_engine::driver::{Claim, DriverError};
-use filermark_model::plan::{MountPoint, SmbPlan};
+use filermark_model::plan::{MountPoint, SmbPlan, Transport};
 use filermark_model::survey::Space;
 use std::net::SocketAddr;
 
@@ -69,6 +70,7 @@ impl MountSession for ShareSession<'_> {
             facts.push(("total bytes".to_owned(), space.total.to_string()));
             facts.push(("free bytes".to_owned(), space.free.to_string()));
         }
+        facts.push(engine_fact(Transport::Tcp, false));
         ClaimReport {
             transfer_bytes: (limits.read_max.min(most), limits.write_max.min(most)),
             space: space.map(Into::into),

@@ -6,6 +6,7 @@
 //! | `protocol` | what the loop of [`filermark_driver_kit::sockets`] asks of it |
 //! | `session` | what is sent and received on a connection: the handshake, then calls and replies; touches no socket |
 //! | `window` | which message belongs to which call; credits |
+//! | `channels`, `failover` | several connections of one session; what becomes of the calls of a lost one |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `action` | what actions come to: their first call, and what it is on |
 //! | `begin` | which calls an operation makes, one after another |
@@ -19,8 +20,10 @@
 mod action;
 mod begin;
 mod calls;
+mod channels;
 mod core;
 mod counters;
+mod failover;
 mod open;
 mod ops;
 mod protocol;

@@ -150,6 +150,28 @@ impl Login {
         })
     }
 
+    /// A handshake for one of several connections of a session, which state the same identity
+    /// of the client; `session`: to bind the connection to it, else it sets the session up.
+    ///
+    /// # Errors
+    /// As [`Login::handshake`].
+    pub(crate) fn channel(
+        &self,
+        client_guid: [u8; 16],
+        session: Option<&smb2::Session>,
+    ) -> Result<Handshake, SetupError> {
+        let (settings, who) = self.parts()?;
+        let settings = Settings {
+            client_guid,
+            ..settings
+        };
+        let handshake = match session {
+            Some(session) => smb2::Handshake::bind(session, settings, who),
+            None => smb2::Handshake::new(settings, who).with_channels(),
+        };
+        Ok(Handshake::Smb2(Box::new(handshake)))
+    }
+
     fn parts(&self) -> Result<(Settings, Box<dyn Authenticator>), SetupError> {
         if self.refusals.0.refused.load(Ordering::Relaxed) {
             let reason = "the server has refused the user before; the login is not tried again, since accounts are locked after a few wrong passwords";
@@ -322,6 +344,9 @@ fn advice(error: &SetupError, dialects: (Dialect, Dialect)) -> &'static str {
             ..
         } if !wanted.contains("signing") && !wanted.contains("encryption") => {
             "this SMB1 server is too old for Filermark: measure it with FS_PROTOCOL=smb if it has SMB 2 or 3, or enable the missing feature there (in Samba: large readwrite, unicode, nt pipe support)"
+        }
+        SetupError::Unbindable(_) => {
+            "give one address of one server in MNT_POINTS, or set SMB_CHANNELS=1"
         }
         SetupError::Lacking { .. } => "change SMB_SIGNING, SMB_ENCRYPTION or SMB_DIALECT",
         SetupError::Dfs => "give the share on the server that has it in MNT_POINTS",

@@ -57,6 +57,9 @@ pub enum SetupError {
     /// The server requires what is switched off in the settings.
     #[error("the server requires {0}, which is switched off")]
     Requires(&'static str),
+    /// The connection cannot become another channel of a session (MS-SMB2 3.2.5.2, 3.2.5.3.3).
+    #[error("the connection cannot be bound to the session: {0}")]
+    Unbindable(&'static str),
     /// The share is in a distributed file system and the server refers to another one.
     #[error(
         "the share is in a DFS tree, and the server refers to another server; give the share on the server that has it"

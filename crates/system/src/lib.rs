@@ -15,6 +15,8 @@ mod proc_files;
 mod sysctl;
 #[cfg(unix)]
 mod unix;
+#[cfg(target_os = "linux")]
+pub mod uring;
 #[cfg(unix)]
 use unix as own;
 

@@ -195,6 +195,12 @@ impl Ganesha {
         })
     }
 
+    /// Its process, in the machine's namespace; `None` once it has ended.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.server.inner_pid()
+    }
+
     /// The interface that its traffic uses, for [`crate::Capture`].
     #[must_use]
     pub fn interface(&self) -> &'static str {

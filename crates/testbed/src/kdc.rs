@@ -90,9 +90,22 @@ impl Kdc {
     /// Gives the NFS server with this name or address a key, as `nfs/NAME`.
     pub(crate) fn add_nfs_server(&self, host: &str) -> Result<()> {
         let lines = service(&self.dir, &format!("nfs/{host}"));
-        let text = tool(&self.dir, "kadmin.local", &["-r", Kdc::REALM], &lines)?;
+        self.administer("no key", &lines)
+    }
+
+    /// Lets the tickets of a user live for so many seconds only, from its next login on.
+    ///
+    /// # Errors
+    /// When kadmin.local refuses that.
+    pub fn limit_tickets(&self, user: &str, seconds: u32) -> Result<()> {
+        let line = format!("modprinc -maxlife \"{seconds} seconds\" {user}\n");
+        self.administer("no limit", &line)
+    }
+
+    fn administer(&self, missing: &'static str, lines: &str) -> Result<()> {
+        let text = tool(&self.dir, "kadmin.local", &["-r", Kdc::REALM], lines)?;
         match text.contains("rror") {
-            true => Err(Error::failed("kadmin.local", "no key", text)),
+            true => Err(Error::failed("kadmin.local", missing, text)),
             false => Ok(()),
         }
     }

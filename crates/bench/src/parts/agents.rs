@@ -22,10 +22,22 @@ use std::time::{Duration, Instant};
 /// The first argument that makes this program simulate the agents.
 pub const COMMAND: &str = "serve-agents";
 
-/// Agents, procs on each, and RUN in seconds.
-const AGENTS: usize = 1000;
-const PROCS: u32 = 100;
-const RUN_SECONDS: u64 = 10;
+/// What is simulated.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    /// Agents.
+    pub agents: usize,
+    /// Procs on each.
+    pub procs: u32,
+    /// RUN.
+    pub run_seconds: u64,
+}
+
+const SHAPE: Shape = Shape {
+    agents: 1_000,
+    procs: 100,
+    run_seconds: 10,
+};
 
 /// Serves agents at a socket until standard input ends.
 pub fn serve(mut words: impl Iterator<Item = String>) -> ExitCode {
@@ -77,39 +89,41 @@ impl Drop for SimulatedAgents {
     }
 }
 
-fn plan() -> RunPlan {
+fn plan(shape: Shape) -> RunPlan {
     let nowhere = MountPoint {
         host: "null".into(),
         path: "/".into(),
     };
     let mut plan = filermark_results::testing::plan();
     plan.driver = DriverPlan::NULL;
-    plan.clients = (0..AGENTS)
+    plan.clients = (0..shape.agents)
         .map(|at| ClientPlan {
             name: format!("client-{at:04}"),
-            mounts: vec![nowhere.clone(); PROCS as usize],
+            mounts: vec![nowhere.clone(); shape.procs as usize],
         })
         .collect();
-    plan.procs_per_client = PROCS;
+    plan.procs_per_client = shape.procs;
     plan.points.truncate(1);
     plan.phases.warmup = Nanos::from_secs(2);
-    plan.phases.runtime = Nanos::from_secs(RUN_SECONDS);
+    plan.phases.runtime = Nanos::from_secs(shape.run_seconds);
     plan
 }
 
+/// What was counted in a run.
 #[derive(Default)]
-struct CountedRun {
+pub struct CountedRun {
     ready: Option<Duration>,
     run: Option<(Instant, u64)>,
     seconds: u32,
-    cpu_cores: f64,
+    /// Processor time of the prime in RUN, in cores.
+    pub cpu_cores: f64,
     collected: Option<Duration>,
 }
 
 /// One run, and what was counted.
-fn one(dir: &Path) -> Result<CountedRun, String> {
+fn one(shape: Shape, dir: &Path) -> Result<CountedRun, String> {
     let agents = SimulatedAgents::start(dir)?;
-    let plan = plan();
+    let plan = plan(shape);
     let launch = LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone()));
     let socket = agents.socket.clone();
     let began = Instant::now();
@@ -139,7 +153,7 @@ fn one(dir: &Path) -> Result<CountedRun, String> {
                 counted.seconds += 1;
                 // The last seconds arrive together with the results.
                 if let Some((since, cpu)) = counted.run
-                    && second.second < RUN_SECONDS as i64 - 3
+                    && second.second < shape.run_seconds as i64 - 3
                 {
                     let passed = since.elapsed().as_nanos() as f64;
                     counted.cpu_cores = (process_ns() - cpu) as f64 / passed;
@@ -147,7 +161,8 @@ fn one(dir: &Path) -> Result<CountedRun, String> {
             }
             Progress::PointEnded(..) => {
                 let run = counted.run.map(|(since, _)| since.elapsed());
-                counted.collected = run.map(|r| r.saturating_sub(Duration::from_secs(RUN_SECONDS)));
+                counted.collected =
+                    run.map(|r| r.saturating_sub(Duration::from_secs(shape.run_seconds)));
             }
             _ => {}
         },
@@ -161,6 +176,15 @@ fn one(dir: &Path) -> Result<CountedRun, String> {
     }
 }
 
+/// One run in a directory that is removed.
+///
+/// # Errors
+/// The agents do not start, or the run fails.
+pub fn one_in_own_dir(shape: Shape) -> Result<CountedRun, String> {
+    let dir = tempfile::TempDir::new().map_err(|e| format!("make a directory: {e}"))?;
+    one(shape, dir.path())
+}
+
 /// One round: it takes 15 s.
 const ROUNDS_MAX: u32 = 1;
 
@@ -171,19 +195,12 @@ pub fn measure(rounds: u32) -> MeasuredOrReason {
 
 fn figures(rounds: u32) -> Figures {
     let rounds = rounds.min(ROUNDS_MAX);
-    let dir = std::env::temp_dir().join(format!("filermark-bench-agents-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
-    let mut all = Vec::new();
-    for round in 0..rounds {
-        let dir = dir.join(round.to_string());
-        std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
-        all.push(one(&dir));
-    }
-    let _ = std::fs::remove_dir_all(&dir);
-    let all = all.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let all = (0..rounds).map(|_| one_in_own_dir(SHAPE));
+    let all = all.collect::<Result<Vec<_>, _>>()?;
     let seconds = |span: Option<Duration>| span.map_or(f64::NAN, |s| s.as_secs_f64());
     let each = |figure: &dyn Fn(&CountedRun) -> f64| all.iter().map(figure).collect::<Vec<_>>();
-    let title = format!("{AGENTS} agents, {} procs", AGENTS * PROCS as usize);
+    let procs = SHAPE.agents * SHAPE.procs as usize;
+    let title = format!("{} agents, {procs} procs", SHAPE.agents);
     Ok(vec![
         Figure::new(
             format!("{title}: ready for INIT"),
@@ -206,7 +223,7 @@ fn figures(rounds: u32) -> Figures {
         Figure::new(
             "share of the seconds of RUN that were reported",
             "",
-            each(&|w| f64::from(w.seconds) / RUN_SECONDS as f64),
+            each(&|w| f64::from(w.seconds) / SHAPE.run_seconds as f64),
         ),
         Figure::new(
             "from the end of RUN to the record of the point",

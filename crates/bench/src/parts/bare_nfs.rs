@@ -25,8 +25,23 @@ const EVENTS_MAX: usize = 1024;
 /// Longest wait for a reply, in seconds.
 const REPLY_TIMEOUT_S: i64 = 5;
 
-fn failed(error: impl Display) -> String {
+pub(super) fn failed(error: impl Display) -> String {
     format!("bare loop: {error}")
+}
+
+/// Repeats a turn of a bare loop for this long; returns the number of replies.
+pub(super) fn keep_up(
+    span: Duration,
+    mut turn: impl FnMut() -> Result<u64, String>,
+) -> Result<u64, String> {
+    let began = Instant::now();
+    let mut count = 0;
+    loop {
+        count += turn()?;
+        if began.elapsed() >= span {
+            return Ok(count);
+        }
+    }
 }
 
 /// The call that is repeated.
@@ -94,14 +109,7 @@ impl BareLoop {
     /// # Errors
     /// Those of the connections.
     pub fn keep_up(&mut self, span: Duration) -> Result<u64, String> {
-        let began = Instant::now();
-        let mut count = 0;
-        loop {
-            count += self.turn()?;
-            if began.elapsed() >= span {
-                return Ok(count);
-            }
-        }
+        keep_up(span, || self.turn())
     }
 
     fn turn(&mut self) -> Result<u64, String> {
@@ -144,7 +152,7 @@ impl BareLoop {
 
 impl Call {
     /// The call as a record.
-    fn encode(self) -> Result<Vec<u8>, String> {
+    pub(super) fn encode(self) -> Result<Vec<u8>, String> {
         let cred = AuthSys::new(0, b"client", 1000, 1000, &[]).to_body();
         let template = CallTemplate::new(nfs3::PROGRAM, nfs3::VERSION, cred.as_auth());
         let handle = Fh::new(&[7; 32]).ok_or("a handle too long")?;
@@ -177,7 +185,7 @@ impl Call {
     }
 
     /// Sends the call and returns the length of the reply's record, which is that of all others.
-    fn first_reply(self, stream: &mut TcpStream, call: &[u8]) -> Result<usize, String> {
+    pub(super) fn first_reply(self, stream: &mut TcpStream, call: &[u8]) -> Result<usize, String> {
         stream.write_all(call).map_err(failed)?;
         let mut mark = [0; MARK];
         stream.read_exact(&mut mark).map_err(failed)?;

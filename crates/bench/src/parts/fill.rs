@@ -2,7 +2,8 @@
 //!
 //! `nfs-cp` writes one file, one call at a time. Several of them in parallel, each with its share of
 //! the bytes, load the server more, but still make a few files where INIT makes thousands: there
-//! is no bar on that ratio.
+//! is no bar on that ratio. What the server itself takes of the processors, and what is idle,
+//! says whether it or the clients are the limit.
 
 use crate::figure::{Bar, Figure};
 use crate::measured::{Measured, MeasuredOrReason};
@@ -11,6 +12,7 @@ use crate::server::{ServerProcess, ServerSpec};
 use crate::turns::{Bars, Contender, Turn, compare};
 use crate::{children::children_ns, cpu};
 use filermark_engine::data::{DataSource, VerifyLevel};
+use filermark_engine::sys::ticks_per_second;
 use filermark_model::plan::MountPoint;
 use filermark_nfs::target::Target;
 use filermark_testbed::{Export, Fsal, Ganesha, Sandbox};
@@ -18,7 +20,7 @@ use std::cell::RefCell;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a turn, in MiB.
 const MIB: u64 = 384;
@@ -35,7 +37,9 @@ const OF_ONE: Bars = Bars {
 /// Against ganesha (VFS on tmpfs) and the embedded server.
 pub fn measure(rounds: u32) -> MeasuredOrReason {
     let ganesha = Ganesha::start(Fsal::Vfs).map_err(|e| e.to_string())?;
-    let mut measured = side_by_side("ganesha", ganesha.sandbox(), ganesha.export(), rounds)?;
+    let pid = ganesha.process_id();
+    let place = (ganesha.sandbox(), ganesha.export());
+    let mut measured = side_by_side("ganesha", place, pid, rounds)?;
     drop(ganesha);
     let sandbox = Sandbox::new().map_err(|e| e.to_string())?;
     let spec = ServerSpec {
@@ -51,40 +55,121 @@ pub fn measure(rounds: u32) -> MeasuredOrReason {
         path: "/export".into(),
         path_v4: None,
     };
-    measured.add(side_by_side("embedded server", &sandbox, &export, rounds)?);
+    let place = (&sandbox, &export);
+    measured.add(side_by_side("embedded server", place, None, rounds)?);
     Ok(measured)
 }
 
 fn side_by_side(
     name: &str,
-    sandbox: &Arc<Sandbox>,
-    export: &Export,
+    (sandbox, export): (&Arc<Sandbox>, &Export),
+    server: Option<u32>,
     rounds: u32,
 ) -> MeasuredOrReason {
     let source = sandbox.inside("/run/filermark-bench");
     let whole = noise(&source.with_extension("whole"), MIB)?;
     let share = noise(&source.with_extension("share"), MIB / COPIES)?;
     let objects = RefCell::new(Vec::new());
+    let [of_init, of_one, of_four] = std::array::from_fn(|_| Watched::new(server));
     let contenders = vec![
         Contender::filermark(|| {
-            let (turn, made) = sandbox.run(|| fill(export))?;
+            let (turn, made) = sandbox.run(|| fill(export, &of_init))?;
             objects.borrow_mut().push(made / turn.seconds);
             Ok(turn)
         }),
-        Contender::other("nfs-cp", OF_ONE, || copy(sandbox, export, &whole, 1)),
+        Contender::other("nfs-cp", OF_ONE, || {
+            copy((sandbox, export), (&whole, 1), &of_one)
+        }),
         Contender::other("4 nfs-cp", Bars::default(), || {
-            copy(sandbox, export, &share, COPIES)
+            copy((sandbox, export), (&share, COPIES), &of_four)
         }),
     ];
     let of = format!("INIT, {name}");
     let mut measured = Measured::from(compare(&of, "MiB/s", rounds, contenders)?);
     let objects = Figure::new(format!("{of}: objects made"), "1/s", objects.into_inner());
     measured.add(objects.bar(Bar::More));
+    let all = [("INIT", of_init), ("nfs-cp", of_one), ("4 nfs-cp", of_four)];
+    for (contender, watched) in all {
+        measured.add(watched.figures(&format!("{of}: {contender}")));
+    }
     Ok(measured)
 }
 
+/// Processor time in ticks: of the server, idle, and all.
+struct Ticks {
+    server: u64,
+    idle: u64,
+    all: u64,
+}
+
+/// What the processors did in the turns of a contender.
+struct Watched {
+    /// The server's process, where it is known.
+    server: Option<u32>,
+    /// Of each turn: milliseconds of the server for each MiB, and what was idle, in percent. INIT is
+    /// measured on a thread of the sandbox.
+    turns: Mutex<Vec<(f64, f64)>>,
+}
+
+impl Watched {
+    fn new(server: Option<u32>) -> Self {
+        Self {
+            server,
+            turns: Mutex::default(),
+        }
+    }
+
+    /// By proc(5): /proc/stat, /proc/PID/stat.
+    fn ticks(&self) -> Ticks {
+        let numbers = |path: &str, from: usize| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let fields = text.lines().next().unwrap_or_default().split_whitespace();
+            let numbers = fields.skip(from).map(|n| n.parse().unwrap_or(0));
+            numbers.collect::<Vec<u64>>()
+        };
+        // The name of the program has no blank.
+        let of_server = |pid: u32| numbers(&format!("/proc/{pid}/stat"), 13);
+        let server = self.server.map(of_server).unwrap_or_default();
+        let machine = numbers("/proc/stat", 1);
+        Ticks {
+            server: server.iter().take(2).sum(),
+            idle: machine.get(3).copied().unwrap_or(0),
+            all: machine.iter().take(8).sum(),
+        }
+    }
+
+    fn turn(
+        &self,
+        cpu_ns: impl Fn() -> u64,
+        work: impl FnOnce() -> Result<f64, String>,
+    ) -> Result<Turn, String> {
+        let before = self.ticks();
+        let turn = Turn::measure(cpu_ns, work)?;
+        let after = self.ticks();
+        let ms = after.server.saturating_sub(before.server) * 1_000 / ticks_per_second().max(1);
+        let idle = after.idle.saturating_sub(before.idle) as f64;
+        let all = after.all.saturating_sub(before.all).max(1) as f64;
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.push((ms as f64 / turn.ops, 100.0 * idle / all));
+        Ok(turn)
+    }
+
+    fn figures(self, of: &str) -> Vec<Figure> {
+        let turns = (self.turns.into_inner()).unwrap_or_else(PoisonError::into_inner);
+        let (server_ms, idle): (Vec<f64>, Vec<f64>) = turns.into_iter().unzip();
+        let mut figures = Vec::new();
+        if self.server.is_some() {
+            let name = format!("{of}: processor time of the server");
+            figures.push(Figure::new(name, "ms/MiB", server_ms));
+        }
+        let name = format!("{of}: idle");
+        figures.push(Figure::new(name, "% of the processors", idle));
+        figures
+    }
+}
+
 /// INIT of about [`MIB`], counted in MiB; also the objects that it made.
-fn fill(export: &Export) -> Result<(Turn, f64), String> {
+fn fill(export: &Export, watched: &Watched) -> Result<(Turn, f64), String> {
     let ports = (export.nfs_port, export.mount_port);
     let plan = plan(
         PROCS,
@@ -94,7 +179,7 @@ fn fill(export: &Export) -> Result<(Turn, f64), String> {
     )?;
     let mut bench = Bench::start(plan)?;
     let mut made = 0;
-    let turn = Turn::measure(cpu::process_ns, || {
+    let turn = watched.turn(cpu::process_ns, || {
         let (bytes, tasks, _) = bench.init(MIB as f64)?;
         made = tasks;
         Ok(bytes as f64 / f64::from(1 << 20))
@@ -104,10 +189,14 @@ fn fill(export: &Export) -> Result<(Turn, f64), String> {
 }
 
 /// `count` parallel nfs-cp of the same file, counted in MiB of all of them.
-fn copy(sandbox: &Arc<Sandbox>, export: &Export, file: &Path, count: u64) -> Result<Turn, String> {
+fn copy(
+    (sandbox, export): (&Arc<Sandbox>, &Export),
+    (file, count): (&Path, u64),
+    watched: &Watched,
+) -> Result<Turn, String> {
     let bytes = std::fs::metadata(file).map_or(0, |m| m.len()) * count;
     let targets: Vec<String> = (0..count).map(|n| format!("copy-{n}")).collect();
-    let turn = Turn::measure(children_ns, || {
+    let turn = watched.turn(children_ns, || {
         let children = targets.iter().map(|target| {
             sandbox
                 .command("nfs-cp")

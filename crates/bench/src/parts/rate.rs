@@ -2,6 +2,7 @@
 //! the driver compared with a bare loop of the same calls, and a whole mix through the engine.
 
 use super::bare_nfs::{BareLoop, Call};
+use super::bare_ring::BareRing;
 use super::nfs_shard::SaturatedShard;
 use crate::cpu;
 use crate::figure::{Bar, Figure, Figures};
@@ -11,16 +12,25 @@ use crate::server::{ServerProcess, ServerSpec};
 use crate::turns::{Bars, Contender, Turn, compare};
 use filermark_engine::driver::{Action, PROC_DIR};
 use filermark_model::Nanos;
+use filermark_net::{SocketEngine, SocketRing, open_files_limit};
 use std::time::Duration;
 
 const WARMUP: Nanos = Nanos::from_millis(200);
 const WINDOW: Nanos = Nanos::from_millis(700);
 /// Never reached, op/s.
 const RATE: f64 = 5e5;
+/// Open files of the bare loops.
+const FILES_WANTED: u64 = 20_000;
 /// The bare loop neither decodes a reply nor reads a clock.
 const OF_BARE: Bars = Bars {
     cpu_at_most: Some(1.5),
     rate_at_least: Some(0.75),
+};
+/// From so many connections on, bare loops are within 15 % of each other.
+const MANY: u32 = 1000;
+const OF_BARE_MANY: Bars = Bars {
+    cpu_at_most: Some(1.15),
+    rate_at_least: None,
 };
 /// With 256 calls in a message the bare loop takes 0.1 us per call, which no program that decodes,
 /// counts and times every reply can reach.
@@ -28,9 +38,10 @@ const NO_BARS_FROM_DEPTH: u32 = 256;
 
 /// GETATTR through the driver alone, and the mix through the engine.
 pub fn measure(rounds: u32) -> MeasuredOrReason {
+    open_files_limit(FILES_WANTED);
     let server = ServerProcess::start(ServerSpec::default())?;
     let mut measured = Measured::default();
-    for (connections, depth) in [(1, 32), (1, 256), (32, 1), (256, 1)] {
+    for (connections, depth) in [(1, 32), (1, 256), (32, 1), (256, 1), (1000, 1), (10_000, 1)] {
         measured.add(getattrs(&server, (connections, depth), rounds)?);
     }
     measured.add(mix(&server, rounds)?);
@@ -43,32 +54,59 @@ fn getattrs(
     rounds: u32,
 ) -> MeasuredOrReason {
     let of = format!("GETATTR, {connections} x {depth}");
-    let bars = match depth {
-        NO_BARS_FROM_DEPTH.. => Bars::default(),
+    let shape = (connections, depth);
+    let bars = match (connections, depth) {
+        (_, NO_BARS_FROM_DEPTH..) => Bars::default(),
+        (MANY.., _) => OF_BARE_MANY,
         _ => OF_BARE,
     };
     let mut allocations = Vec::new();
-    let ours = || {
-        let action = Action::Getattr { object: PROC_DIR };
-        let shape = (connections, depth);
-        let (turn, each) = SaturatedShard::turn(server, shape, (action, 0), WINDOW)?;
-        allocations.push(each);
-        Ok(turn)
-    };
-    let bare = || {
-        let mut bare = BareLoop::open(server.address, (connections, depth), Call::Getattr)?;
-        bare.keep_up(Duration::from_nanos(WARMUP.0))?;
-        let window = Duration::from_nanos(WINDOW.0);
-        Turn::measure(cpu::process_ns, || Ok(bare.keep_up(window)? as f64))
-    };
-    let contenders = vec![
-        Contender::filermark(ours),
-        Contender::other("bare loop", bars, bare),
+    let mut contenders = vec![
+        Contender::filermark(|| {
+            let (turn, each) = filermark(server, shape, SocketEngine::Reactor)?;
+            allocations.push(each);
+            Ok(turn)
+        }),
+        Contender::other("bare loop", bars, || {
+            let mut bare = BareLoop::open(server.address, shape, Call::Getattr)?;
+            bare.keep_up(Duration::from_nanos(WARMUP.0))?;
+            let window = Duration::from_nanos(WINDOW.0);
+            Turn::measure(cpu::process_ns, || Ok(bare.keep_up(window)? as f64))
+        }),
     ];
+    match SocketRing::new() {
+        Ok(_) => {
+            contenders.push(Contender::other("bare io_uring", Bars::default(), || {
+                let mut bare = BareRing::open(server.address, shape, Call::Getattr)?;
+                bare.keep_up(Duration::from_nanos(WARMUP.0))?;
+                let window = Duration::from_nanos(WINDOW.0);
+                Turn::measure(cpu::process_ns, || Ok(bare.keep_up(window)? as f64))
+            }));
+            contenders.push(Contender::other(
+                "filermark by io_uring",
+                Bars::default(),
+                || Ok(filermark(server, shape, SocketEngine::Ring)?.0),
+            ));
+        }
+        Err(error) => eprintln!("no io_uring: {error}"),
+    }
     let mut measured = Measured::from(compare(&of, "op/s", rounds, contenders)?);
     let allocated = Figure::new(format!("{of}: allocations"), "per op", allocations);
     measured.add(allocated.bar(Bar::AtMost(0.0)));
     Ok(measured)
+}
+
+/// A turn of the driver by one engine, and the allocations of each operation.
+fn filermark(
+    server: &ServerProcess,
+    shape: (u32, u32),
+    engine: SocketEngine,
+) -> Result<(Turn, f64), String> {
+    let action = Action::Getattr { object: PROC_DIR };
+    SocketEngine::prescribe(Some(engine));
+    let turn = SaturatedShard::turn(server, shape, (action, 0), WINDOW);
+    SocketEngine::prescribe(None);
+    turn
 }
 
 /// The engine with the mix of `general-nfs3`, at a rate that is never reached.

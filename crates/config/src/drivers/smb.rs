@@ -11,6 +11,8 @@ use crate::network;
 use crate::params;
 use crate::reading::Reading;
 use filermark_model::plan::{DriverPlan, SmbPlan};
+use filermark_model::smb::{Auth, Dialect};
+use filermark_model::{Rule, Severity};
 
 /// What it adds to the parameters. USERNAME, PASSWORD and DOMAIN are declared among those of 2008
 /// (`params/classic.rs`).
@@ -53,8 +55,10 @@ fn smb(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> SmbPlan {
     let encryption = values.get(&parameters::SMB_ENCRYPTION);
     let login = login::login(r);
     login::without_key(r, &login.auth, signing, encryption);
+    let dialects = dialects::dialects(r, protocol, signing, encryption);
+    let (channels, fewer_channels) = channels(r, dialects.1, &login.auth);
     SmbPlan {
-        dialects: dialects::dialects(r, protocol, signing, encryption),
+        dialects,
         signing,
         encryption,
         auth: login.auth,
@@ -65,7 +69,34 @@ fn smb(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> SmbPlan {
         biod_max_reads: values.get(&params::BIOD_MAX_READS),
         biod_max_writes: values.get(&params::BIOD_MAX_WRITES),
         connections: values.get(&params::CONNECTIONS),
+        channels,
+        fewer_channels,
         reply_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
         connect_timeout_ms: values.get(&params::CONNECT_TIMEOUT_MS),
     }
+}
+
+/// SMB_CHANNELS and SMB_CHANNELS_FEWER, for a session of this dialect at most.
+fn channels(r: &mut Reading<'_>, highest: Dialect, auth: &Auth) -> (u32, bool) {
+    let channels = r.values.get(&parameters::SMB_CHANNELS);
+    let fewer = r.values.get(&parameters::SMB_CHANNELS_FEWER);
+    if channels > 1 && highest < Dialect::V300 {
+        r.refuse(
+            &parameters::SMB_CHANNELS,
+            format!("a session of {highest} has one connection only"),
+            "allow SMB 3.0 or later (SMB_DIALECT), or set the number of connections by CONNECTIONS",
+        );
+    } else if channels > 1 && matches!(auth, Auth::Guest | Auth::Anonymous) {
+        r.refuse(
+            &parameters::SMB_CHANNELS,
+            "a session without a user has no key that other connections could be bound with"
+                .to_owned(),
+            "log in as a user, or set the number of connections by CONNECTIONS",
+        );
+    }
+    if fewer && channels == 1 {
+        let text = "SMB_CHANNELS_FEWER has no effect with one channel".to_owned();
+        r.reports.note(Rule::NotStandard, Severity::Note, text);
+    }
+    (channels, fewer && channels > 1)
 }

@@ -10,7 +10,7 @@ fn faults(text: &str) -> Vec<(usize, String)> {
 /// The line means what a definition file with the same figures means.
 #[test]
 fn a_line_is_a_definition() {
-    let line = "read_random=70, write_random=30%,size=4k,write_size=8k-64k,direct,fsync=5,\
+    let line = "read_random=70, write_random=30%,size=4k-64k,write_size=8k,direct,fsync=5,\
                 files=2,dirs=3,file_size=32m,procs=4,depth=16,rate=250";
     let toml = InlineWorkload::parse(line).expect("a workload").to_toml();
     let mut registry = shipped_registry();
@@ -27,8 +27,8 @@ fn a_line_is_a_definition() {
     assert_eq!(workload.attributes.osync_pcnt, 0.0);
     assert_eq!(workload.attributes.depth, 16);
     let slot = workload.write_transfers.slots()[0];
-    assert_eq!((slot.min_bytes, slot.max_bytes), (8 << 10, 64 << 10));
-    assert_eq!(workload.read_transfers.max_bytes(), 4096);
+    assert_eq!((slot.min_bytes, slot.max_bytes), (8 << 10, 8 << 10));
+    assert_eq!(workload.read_transfers.max_bytes(), 64 << 10);
 }
 
 #[test]

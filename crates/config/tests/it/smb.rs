@@ -3,7 +3,7 @@
 use crate::{LEAST, bad, good, sources};
 use filermark_config::{explain, mount_point_count, resolve};
 use filermark_model::benchmark::Protocol;
-use filermark_model::plan::{Connections, DriverPlan, IpChoice, SmbPlan};
+use filermark_model::plan::{Connections, DriverPlan, DriverSettings, IpChoice, SmbPlan};
 use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
 use filermark_model::{Benchmark, Op, RunPlan, Severity};
 use std::path::Path;
@@ -226,6 +226,38 @@ fn what_does_not_fit_is_reported_at_its_line() {
             "{line}: {got:?}"
         );
     }
+}
+
+#[test]
+fn several_channels_need_a_user_and_a_dialect_that_has_them() {
+    let four = plan(&smb2("SMB_CHANNELS=4\nSMB_CHANNELS_FEWER=on\n"));
+    let smb = driver(&four);
+    assert_eq!((smb.channels, smb.fewer_channels), (4, true));
+    assert!(
+        smb.describe()
+            .summary
+            .contains("each a session of 4 channels")
+    );
+    assert_eq!(smb.facts().nconnect, 4);
+    let one = plan(&smb2("SMB_CHANNELS_FEWER=on\n"));
+    assert!(!driver(&one).fewer_channels);
+    assert!(warnings_of(&one).contains("no effect with one channel"));
+    for (lines, expected) in [
+        (
+            "SMB_CHANNELS=2\nSMB_DIALECT=2.0.2-2.1\n",
+            "has one connection only",
+        ),
+        ("SMB_CHANNELS=17\n", "SMB_CHANNELS"),
+        ("SMB_CHANNELS=0\n", "SMB_CHANNELS"),
+    ] {
+        let got = errors(&smb2(lines));
+        assert!(got[0].contains(expected), "{got:?}");
+    }
+    let got = errors(&smb1("SMB_CHANNELS=2\n"));
+    assert!(got[0].contains("has one connection only"), "{got:?}");
+    let guest = format!("FS_PROTOCOL=smb\n{LOAD}{SHARE}SMB_AUTH=guest\nSMB_CHANNELS=2\n");
+    let got = errors(&guest);
+    assert!(got[0].contains("has no key"), "{got:?}");
 }
 
 #[test]

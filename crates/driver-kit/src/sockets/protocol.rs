@@ -124,6 +124,18 @@ pub trait WireProtocol: Debug + Sized + 'static {
         usual
     }
 
+    /// A connection that is not there is to be made although it has no call to send. (To be asked it has to
+    /// be marked by [`Calls::mark_dirty`].)
+    fn is_needed(&self, _conn: u32) -> bool {
+        false
+    }
+
+    /// A set-up that waits for something else than its server, such as the set-up of another connection,
+    /// may go on now. (As [`WireProtocol::is_needed`].)
+    fn go_on(&mut self, _conn: u32, _state: &mut Self::Conn) -> Event {
+        Event::Nothing
+    }
+
     /// After a loss: whether a new connection may be made now; otherwise it is tried later.
     fn may_reconnect(&mut self, _state: &mut Self::Conn) -> bool {
         true

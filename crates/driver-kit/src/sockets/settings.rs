@@ -3,7 +3,7 @@
 use super::calls::STAGES;
 use filermark_model::Nanos;
 use filermark_model::plan::Transport;
-use filermark_net::BufferSizes;
+use filermark_net::{BufferSizes, engine_text};
 
 /// Settings of all connections of a shard.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,18 @@ impl SocketSettings {
         self.transport == Transport::Udp
     }
 }
+
+/// What receives and sends for the load of a mount point, and why it is not io_uring, as a fact
+/// for the record.
+pub fn engine_fact(transport: Transport, has_tls: bool) -> (String, String) {
+    let text = match (transport, has_tls) {
+        (Transport::Udp, _) => "epoll: UDP".to_owned(),
+        (Transport::Tcp, true) => "epoll: TLS".to_owned(),
+        (Transport::Tcp, false) => engine_text(),
+    };
+    ("sockets".to_owned(), text)
+}
+
 /// Reply timeouts, one for each stage.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyTimeouts {
@@ -90,6 +102,14 @@ impl ReplyTimeouts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_record_names_the_engine() {
+        let fact = |transport, has_tls| engine_fact(transport, has_tls).1;
+        assert_eq!(fact(Transport::Udp, false), "epoll: UDP");
+        assert_eq!(fact(Transport::Tcp, true), "epoll: TLS");
+        assert_eq!(fact(Transport::Tcp, false), engine_text());
+    }
 
     #[test]
     fn timeouts_double_up_to_the_limit() {

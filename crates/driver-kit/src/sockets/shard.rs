@@ -1,5 +1,7 @@
 //! The loop of one shard: timers, sockets, completions.
 
+mod sending;
+
 use super::datagram::Datagram;
 use super::late::{late_call, next_wake};
 use super::peer::Peer;
@@ -10,7 +12,10 @@ use super::stream::Stream;
 use filermark_engine::driver::{Completion, DriverError, ObjectId, Request, ShardDriver, Submit};
 use filermark_model::Nanos;
 use filermark_model::plan::Transport;
-use filermark_net::{Arrivals, BATCH, BufferPool, Link, Reactor, Ready, open_files_limit};
+use filermark_net::{
+    Arrivals, BATCH, BufferPool, ENGINE_VARIABLE, Link, Reactor, Ready, SentBytes, SocketEngine,
+    SocketRing, open_files_limit,
+};
 use filermark_tls::TlsError;
 use std::collections::BTreeMap;
 use std::io;
@@ -37,6 +42,9 @@ pub struct Io {
     /// How often the system was called.
     pub system_calls: SystemCalls,
     pub(super) reactor: Reactor,
+    /// Receives and sends for connections in the clear with short messages, where io_uring can be
+    /// used.
+    pub(super) ring: Option<SocketRing>,
     pub(super) settings: SocketSettings,
     /// Received bytes, which are processed in place.
     pub(super) scratch: Vec<u8>,
@@ -56,9 +64,9 @@ pub struct Io {
 /// System calls of a shard since it was opened, for tests: a batch must need few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemCalls {
-    /// Waits for sockets.
+    /// Waits for sockets; by io_uring they receive, too.
     pub waits: u64,
-    /// Writes, and batches of datagrams that were sent.
+    /// Writes, batches of datagrams that were sent, and sends of several connections by io_uring.
     pub writes: u64,
     /// Reads, and batches of datagrams that were received.
     pub reads: u64,
@@ -164,6 +172,12 @@ impl<P: WireProtocol> Conn<P> {
         either!(&mut self.0, conn => conn.ready(ready, core, io));
     }
 
+    fn sent(&mut self, sent: SentBytes, core: &mut P, io: &mut Io) {
+        if let Transported::Stream(stream) = &mut self.0 {
+            stream.sent(sent, core, io);
+        }
+    }
+
     fn try_again(&mut self, epoch: u32, core: &mut P, io: &mut Io) {
         match &mut self.0 {
             Transported::Stream(stream) => stream.try_again(epoch, core, io),
@@ -199,10 +213,11 @@ impl<P: WireProtocol> Conn<P> {
 pub struct Shard<P: WireProtocol> {
     /// The state of the protocol.
     pub core: P,
+    /// The state that the connections share. It is dropped before them: the ring must not outlive
+    /// their sockets.
+    pub io: Io,
     /// The connections; calls have indices into this list.
     pub conns: Vec<Conn<P>>,
-    /// The state that the connections share.
-    pub io: Io,
     ready: Vec<Ready>,
 }
 
@@ -224,8 +239,15 @@ impl<P: WireProtocol> Shard<P> {
             reason: error.to_string(),
             advice: "raise the limit of open files (ulimit -n)".to_owned(),
         })?;
+        let ring = ring_of(&settings).map_err(|error| DriverError {
+            place: "this client".to_owned(),
+            step: "set io_uring up".to_owned(),
+            reason: error.to_string(),
+            advice: format!("see {ENGINE_VARIABLE}"),
+        })?;
         let io = Io {
             reactor,
+            ring,
             settings,
             pool: BufferPool::new(POOL_BYTES),
             scratch: vec![0; SCRATCH],
@@ -295,10 +317,12 @@ impl<P: WireProtocol> Shard<P> {
         };
         let timeout = Duration::from_nanos(timeout.0);
         self.io.system_calls.waits += 1;
-        self.io
-            .reactor
-            .wait(Some(timeout), &mut self.ready)
-            .map_err(|error| self.cannot_wait(&error))?;
+        let (reactor, ready) = (&mut self.io.reactor, &mut self.ready);
+        let waited = match &mut self.io.ring {
+            Some(ring) => ring.wait(reactor, Some(timeout), ready),
+            None => reactor.wait(Some(timeout), ready),
+        };
+        waited.map_err(|error| self.cannot_wait(&error))?;
         for key in self.io.unread.drain(..) {
             self.ready.push(Ready {
                 key,
@@ -370,19 +394,6 @@ impl<P: WireProtocol> Shard<P> {
             self.core.stopping();
         }
         self.core.state_mut().stopping = is_raised;
-    }
-
-    fn send_dirty(&mut self) {
-        let mut place = 0;
-        while let Some(conn) = self.core.calls_mut().next_dirty(place) {
-            place += 1;
-            while let Some((peer, state)) = self.core.new_connection() {
-                let number = self.conns.len() as u32;
-                let transport = self.io.settings.transport;
-                self.conns.push(Conn::new(number, peer, state, transport));
-            }
-            self.conns[conn as usize].pump(&mut self.core, &mut self.io);
-        }
     }
 
     /// Has the protocol make all data stable, until `deadline`.
@@ -511,6 +522,14 @@ impl<P: WireProtocol> ShardDriver for Shard<P> {
 
     fn forget_objects(&mut self, proc: u32, from: ObjectId) {
         self.core.forget_objects(proc, from);
+    }
+}
+
+/// The ring of a shard: datagrams have none.
+fn ring_of(settings: &SocketSettings) -> io::Result<Option<SocketRing>> {
+    match settings.transport {
+        Transport::Tcp => SocketEngine::prescribed()?.ring(),
+        Transport::Udp => Ok(None),
     }
 }
 

@@ -1,6 +1,8 @@
 //! A TCP connection: made when it is needed, set up, supplied from the queue of its calls,
 //! made again when it breaks.
 
+mod on_ring;
+
 use super::late::{Progress, late_on_stream};
 use super::peer::Peer;
 use super::protocol::{Event, Incident, OnLoss, WireProtocol, fail_all, fail_encoded, stamp};
@@ -8,7 +10,7 @@ use super::shard::Io;
 use super::state::Timer;
 use filermark_engine::driver::Status;
 use filermark_model::Nanos;
-use filermark_net::{ConnectOptions, Link, Ready};
+use filermark_net::{ConnectOptions, Link, Ready, SEND_BYTES_MAX};
 use filermark_tls::TlsError;
 use std::io;
 use std::net::SocketAddr;
@@ -62,6 +64,8 @@ pub(super) struct Stream<P: WireProtocol> {
     epoch: u32,
     /// The reactor is to report when the socket takes bytes.
     wants_space: bool,
+    /// More may have to be sent after what the ring has.
+    has_more: bool,
     /// Bytes encoded for, and sent on, the present connection (low halves).
     encoded: u32,
     sent: u32,
@@ -92,6 +96,7 @@ impl<P: WireProtocol> Stream<P> {
             is_set_up_again: false,
             epoch: 0,
             wants_space: false,
+            has_more: false,
             encoded: 0,
             sent: 0,
             backoff: Nanos::ZERO,
@@ -175,6 +180,7 @@ impl<P: WireProtocol> Stream<P> {
         let link = Link::connect(self.peer.address, options)?;
         io.reactor.add(&link, self.key())?;
         self.wants_space = true;
+        self.has_more = false;
         self.link = Some(link);
         self.state = State::Connecting;
         self.failure = None;
@@ -203,6 +209,10 @@ impl<P: WireProtocol> Stream<P> {
 
     /// Informs the reactor whether the connection, or what is unsent, waits for the socket.
     fn update_space(&mut self, io: &Io) -> io::Result<()> {
+        // The reactor does not know it yet.
+        if self.link.as_ref().and_then(Link::ring_slot).is_some() {
+            return Ok(());
+        }
         let wanted = self.state == State::Connecting || self.unsent_len() > 0;
         let before = std::mem::replace(&mut self.wants_space, wanted);
         match &self.link {
@@ -220,13 +230,21 @@ impl<P: WireProtocol> Stream<P> {
         let is_wanted = core.calls().first(self.number).is_some();
         match self.state {
             State::Refused if is_wanted => return fail_all(core, self.number),
-            State::Closed if is_wanted => self.connect_again(core, io),
+            State::Closed if is_wanted || core.is_needed(self.number) => {
+                self.connect_again(core, io)
+            }
             _ => {}
         }
         if self.is_connected()
             && let Some(error) = core.given_up(self.number, &mut self.protocol)
         {
             return self.lost(core, io, &error);
+        }
+        if self.state == State::Setup {
+            let event = core.go_on(self.number, &mut self.protocol);
+            if let Err(error) = self.handle(event, core, io) {
+                return self.lost(core, io, &error);
+            }
         }
         if self.is_connected()
             && let Err(error) = self.send_all(core, io).and_then(|()| self.update_space(io))
@@ -265,32 +283,26 @@ impl<P: WireProtocol> Stream<P> {
             return Ok(());
         }
         loop {
-            io.send.clear();
-            core.own_bytes(&mut self.protocol, &mut io.send);
-            // Another attempt may be another login: only calls that may be sent twice have this limit.
-            let is_repeatable = P::ON_LOSS == OnLoss::SendAgain;
-            if is_repeatable && self.state == State::Setup && !io.send.is_empty() {
-                self.limit_setup_call(core, io);
+            if self.is_behind(core, io) {
+                return Ok(());
             }
-            while self.state == State::Up && io.send.len() < CHUNK {
-                let at = self.encoded.wrapping_add(io.send.len() as u32);
-                if !core.encode_next(self.number, &mut self.protocol, &mut io.send) {
-                    break;
-                }
-                let slot = core.calls_mut().encoded(self.number, at);
-                // The wait for the protocol's window does not count for the timeout of the connection.
-                if let (OnLoss::Fail, Some(slot)) = (P::ON_LOSS, slot) {
-                    let now = core.state().now;
-                    core.calls_mut().renew(slot, now);
-                }
-            }
+            self.encode_chunk(core, io);
             if io.send.is_empty() {
                 return Ok(());
             }
+            let is_chunk = io.send.len() >= CHUNK;
             self.encoded = self.encoded.wrapping_add(io.send.len() as u32);
             let Some(link) = &mut self.link else {
                 return Ok(());
             };
+            if let (Some(slot), Some(ring)) = (link.ring_slot(), &mut io.ring)
+                && ring.is_attached(slot)
+                && io.send.len() <= SEND_BYTES_MAX
+                && ring.send(slot, &mut io.send)
+            {
+                self.has_more = is_chunk;
+                return Ok(());
+            }
             // Encryption, as encoding, is before the time from which a call is measured.
             link.seal(&mut io.send, &mut io.spare)?;
             core.state_mut().tick();
@@ -299,7 +311,30 @@ impl<P: WireProtocol> Stream<P> {
             self.sent = self.sent.wrapping_add(taken as u32);
             stamp(core, self.number, self.sent, false);
             if link.unsent_len() > 0 {
-                return Ok(());
+                return self.leave_ring(io);
+            }
+        }
+    }
+
+    /// Encodes what is to be sent next: bytes of the protocol itself, and calls of the queue.
+    fn encode_chunk(&mut self, core: &mut P, io: &mut Io) {
+        io.send.clear();
+        core.own_bytes(&mut self.protocol, &mut io.send);
+        // Another attempt may be another login: only calls that may be sent twice have this limit.
+        let is_repeatable = P::ON_LOSS == OnLoss::SendAgain;
+        if is_repeatable && self.state == State::Setup && !io.send.is_empty() {
+            self.limit_setup_call(core, io);
+        }
+        while self.state == State::Up && io.send.len() < CHUNK {
+            let at = self.encoded.wrapping_add(io.send.len() as u32);
+            if !core.encode_next(self.number, &mut self.protocol, &mut io.send) {
+                break;
+            }
+            let slot = core.calls_mut().encoded(self.number, at);
+            // The wait for the protocol's window does not count for the timeout of the connection.
+            if let (OnLoss::Fail, Some(slot)) = (P::ON_LOSS, slot) {
+                let now = core.state().now;
+                core.calls_mut().renew(slot, now);
             }
         }
     }
@@ -357,6 +392,7 @@ impl<P: WireProtocol> Stream<P> {
 
     fn begin_protocol(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
         self.state = State::Setup;
+        self.attach(io)?;
         let event = core.connected(self.number, &mut self.protocol);
         self.handle(event, core, io)
     }
@@ -386,16 +422,14 @@ impl<P: WireProtocol> Stream<P> {
 
     /// Whether there may be more data to read; `None`: there was none.
     fn receive_once(&mut self, core: &mut P, io: &mut Io) -> io::Result<Option<bool>> {
-        let Some(link) = &mut self.link else {
-            return Ok(None);
-        };
-        io.system_calls.reads += 1;
-        let Some(mut input) = link.receive(&mut io.scratch)? else {
+        let Some(mut input) = self.read(io)? else {
             return Ok(None);
         };
         // The arrival is the time of the kernel; the delay until now, and decryption, are those of this host.
         let at = core.state_mut().tick().since(input.age);
-        link.open(&mut input, &mut io.scratch)?;
+        if let Some(link) = &mut self.link {
+            link.open(&mut input, &mut io.scratch)?;
+        }
         if self.state == State::Securing {
             self.go_on_securing(core, io)?;
             // A server does not send before it is called.
@@ -406,11 +440,20 @@ impl<P: WireProtocol> Stream<P> {
         let Some(link) = &mut self.link else {
             return Ok(None);
         };
-        let bytes = io.scratch.get_mut(..input.scratch_len).unwrap_or_default();
+        let slot = link.ring_slot();
+        let bytes = match (slot, &mut io.ring) {
+            (Some(_), Some(ring)) => ring.bytes(),
+            _ => io.scratch.get_mut(..input.scratch_len).unwrap_or_default(),
+        };
         let (number, protocol) = (self.number, &mut self.protocol);
         let fed = link.feed(bytes, &mut io.pool, |bytes| {
             core.receive(number, protocol, bytes, at)
         });
+        if let (Some(slot), Some(ring)) = (slot, &mut io.ring)
+            && link.lacks_much()
+        {
+            ring.leave(slot)?;
+        }
         if let Err(error) = fed {
             core.count(Incident::StreamError, 1);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
@@ -542,7 +585,10 @@ impl<P: WireProtocol> Stream<P> {
     fn close(&mut self, status: Status, core: &mut P, io: &mut Io) {
         self.state = State::Closed;
         self.epoch = self.epoch.wrapping_add(1);
-        if let Some(link) = self.link.take() {
+        if let Some(mut link) = self.link.take() {
+            if let Some(ring) = &mut io.ring {
+                ring.forget(&mut link);
+            }
             io.reactor.forget(&link);
             link.close(&mut io.pool);
         }

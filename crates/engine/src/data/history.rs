@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Ranges that are remembered, of a shard of many procs and of one that has one.
+/// Ranges that are remembered, of a shard of many procs and of one that has one: powers of two.
 const RANGES: usize = 1 << 14;
 const RANGES_OF_ONE: usize = 1 << 8;
 /// Bits of a generation that count the writes of a shard; the others are its number.
@@ -182,7 +182,7 @@ impl History {
                 true => (block_key(file, sector), BLOCK_SECTORS),
                 false => (sector_key(file, sector), 1),
             };
-            let place = key as usize % self.written.len();
+            let place = key as usize & (self.written.len() - 1);
             self.written[place] = Written {
                 key,
                 floor: mark.oldest,
@@ -277,7 +277,7 @@ impl History {
             return Candidates::range(0, GENERATION_LIMIT - 1);
         }
         let known = |key: u64| {
-            let at = (key as usize).checked_rem(self.written.len())?;
+            let at = key as usize & self.written.len().checked_sub(1)?;
             let found = self.written[at];
             (found.key == key && found.event <= since).then_some(found.floor)
         };

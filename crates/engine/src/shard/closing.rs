@@ -121,10 +121,9 @@ impl Shard {
             let proc = &self.procs[at];
             // It could not start while its proc was busy; and not after the
             // time for catching up.
-            let given_up = match (proc.in_flight >= load.cap, load.cap) {
-                (true, _) => now,
-                (false, 1) => proc.free_since.max(catch_up_end).min(now),
-                (false, _) => catch_up_end.min(now),
+            let given_up = match proc.in_flight >= load.cap {
+                true => now,
+                false => proc.free_since.max(catch_up_end).min(now),
             };
             self.give_up_due(load, at, load.times.run_end, given_up, u64::MAX);
         }

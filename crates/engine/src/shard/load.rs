@@ -164,7 +164,7 @@ impl Shard {
         if self.depth.is_some()
             && let Some(open) = &self.open_op
         {
-            open.end();
+            open.publish(0, Nanos::ZERO);
         }
         let now = self.clock.now();
         load.tally.roll(now.min(load.times.run_end));
@@ -574,15 +574,14 @@ impl Shard {
                 proc: at,
                 action,
             };
-            let blocking = self.open_op.as_ref().filter(|_| self.depth.is_none());
-            if let Some(open) = blocking {
+            if let Some(open) = &self.open_op {
                 open.begin(intended);
             }
             let submitted = self.submit(request);
-            let blocking = self.open_op.as_ref().filter(|_| self.depth.is_none());
-            if let Some(open) = blocking {
+            if let Some(open) = &self.open_op {
                 open.end();
             }
+            self.note_waited(at, submitted.as_ref());
             let Some(outcome) = submitted else {
                 return;
             };
@@ -598,6 +597,19 @@ impl Shard {
                 return;
             }
         }
+    }
+
+    /// What is due while the thread waits in a call of a blocking driver is late because of the
+    /// file system.
+    #[inline]
+    fn note_waited(&mut self, at: u32, submitted: Option<&Outcome>) {
+        let until = match submitted {
+            Some(outcome) if outcome.done > outcome.sent => outcome.done,
+            None if self.depth.is_some() => self.driver.waited_until(),
+            _ => return,
+        };
+        let proc = &mut self.procs[at as usize];
+        proc.free_since = proc.free_since.max(until);
     }
 
     /// Counts fatal failures in a row, of drivers that block and of shards with a depth.
@@ -680,9 +692,12 @@ impl Shard {
     /// the operation itself comes next.
     #[inline]
     fn complete(&mut self, load: &mut LoadState, slot: &Slot, outcome: &Outcome) -> bool {
+        let was_full = self.procs[slot.proc as usize].in_flight >= load.cap;
         self.settle(slot, outcome);
         let proc = &mut self.procs[slot.proc as usize];
-        proc.free_since = outcome.done;
+        if was_full {
+            proc.free_since = proc.free_since.max(outcome.done);
+        }
         let (op, intended, was_free) = match slot.work {
             SlotWork::Measured {
                 op,

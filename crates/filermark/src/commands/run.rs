@@ -365,6 +365,7 @@ fn sweep(
     let console = console.filter(|_| style.console);
     let mut progress_view = ProgressReporter::new(facts, style, console, copy);
     let board = launch(&resolved, &stop, &mut |line| progress_view.problem(line))?;
+    let mut is_page_reported = false;
     let options = RunOptions {
         launch: resolved.launch,
         plan: resolved.plan,
@@ -381,8 +382,11 @@ fn sweep(
             let mut failures = Vec::new();
             if let Progress::PointEnded(record, _) = &progress
                 && let Err(CommandError::Failed(why)) = stdout::write_shipped_reports(record, &dir)
+                && !std::mem::replace(&mut is_page_reported, true)
+                && record.points.len() < record.run.plan.points.len()
             {
-                failures.push(why);
+                // Once, so that it can be repaired meanwhile. The last one is the error of the run.
+                failures.push(format!("{why}; tried again after each load point"));
             }
             if let Some(events) = &mut events {
                 events.on_progress(&progress);

@@ -14,29 +14,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// The port of the portmapper (RFC 1833, section 3).
+const PORTMAPPER: u16 = 111;
+
 /// Serves until it is interrupted, then prints how many calls there were.
 pub fn serve(args: &ServeArgs) -> CommandResult {
     resolve_args::init_tracing(&[], args.verbose.verbose);
     let server = Server::start(options(args)).map_err(CommandError::of)?;
     let stop = StopFlag::new();
     interrupt::on_interrupt(stop.clone(), "stopping");
-    let words = tls_words(&args.tls);
-    for address in server.addrs() {
-        filermark_cli_kit::stderr_line!("{}", how_to_use(*address, &words, !args.null));
-    }
-    // Datagrams have no TLS.
-    let udp = !args.no_udp && !args.tls.tls_only;
-    filermark_cli_kit::stderr_line!("{}", also(udp, !args.null));
-    if args.tls.tls_cert.is_some() {
-        let offered = match args.tls.tls_only {
-            true => "NFS is refused without TLS",
-            false => "TLS is offered to clients that ask for it",
-        };
-        let TlsWords { files, xprtsec, .. } = words;
-        filermark_cli_kit::stderr_line!(
-            "{offered} ({files}; absolute paths; mount on Linux: xprtsec={xprtsec})"
-        );
-    }
+    filermark_cli_kit::stderr_line!("{}", banner(server.addrs(), args));
     while !stop.is_raised() {
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -45,14 +32,56 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How an address is measured and mounted, a line each.
-fn how_to_use(address: SocketAddr, tls: &TlsWords, version4: bool) -> String {
-    let port = address.port();
-    let host = match address.ip() {
+/// What is served at these addresses, and how it is used.
+fn banner(addresses: &[SocketAddr], args: &ServeArgs) -> String {
+    let words = tls_words(&args.tls);
+    // An address that is there for the portmapper is no other way to the export.
+    let is_map = |address: &SocketAddr| args.portmap && address.port() == PORTMAPPER;
+    let is_other = |address: &&SocketAddr| !is_map(address);
+    let to_use: Vec<&SocketAddr> = match addresses.iter().all(is_map) {
+        true => addresses.iter().collect(),
+        false => addresses.iter().filter(is_other).collect(),
+    };
+    let mut lines: Vec<String> = to_use
+        .iter()
+        .map(|address| how_to_use(**address, &words, !args.null))
+        .collect();
+    let maps = addresses.iter().filter(|address| is_map(address));
+    lines.extend(maps.map(|address| {
+        let host = host_of(*address);
+        format!(
+            "portmapper on {address}: in an rc file MNT_POINTS=\"{host}:{EXPORT}\" needs no port"
+        )
+    }));
+    // Datagrams have no TLS.
+    let udp = !args.no_udp && !args.tls.tls_only;
+    lines.push(also(udp, !args.null));
+    if args.tls.tls_cert.is_some() {
+        let offered = match args.tls.tls_only {
+            true => "NFS is refused without TLS",
+            false => "TLS is offered to clients that ask for it",
+        };
+        let TlsWords { files, xprtsec, .. } = words;
+        lines.push(format!(
+            "{offered} ({files}; absolute paths; mount on Linux: xprtsec={xprtsec})"
+        ));
+    }
+    lines.join("\n")
+}
+
+/// An address as a host in a command or an rc file.
+fn host_of(address: SocketAddr) -> String {
+    match address.ip() {
         ip if ip.is_unspecified() => "HOST".to_owned(),
         IpAddr::V6(ip) => format!("[{ip}]"),
         IpAddr::V4(ip) => ip.to_string(),
-    };
+    }
+}
+
+/// How an address is measured and mounted, a line each.
+fn how_to_use(address: SocketAddr, tls: &TlsWords, version4: bool) -> String {
+    let port = address.port();
+    let host = host_of(address);
     let TlsWords { run, mount, .. } = tls;
     let quick = format!("  filermark quick nfs://{host}:{port}{EXPORT}");
     let place = format!("{mount} {host}:{EXPORT} /mnt");
@@ -277,4 +306,95 @@ fn lateness_json(lateness: &Lateness) -> Value {
         "lateness_ns_p99": lateness.p99_ns,
         "lateness_ns_max": lateness.max_ns,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    fn banner_of(flags: &str, addresses: &[&str]) -> String {
+        let line = format!("filermark serve {flags}");
+        let cli = Cli::try_parse_from(line.split_whitespace()).expect(flags);
+        let Command::Serve(args) = cli.command else {
+            panic!("{flags}");
+        };
+        let addresses: Vec<SocketAddr> = addresses
+            .iter()
+            .map(|a| a.parse().expect("an address"))
+            .collect();
+        banner(&addresses, &args)
+    }
+
+    #[test]
+    fn the_banner_names_the_commands_of_each_version() {
+        assert_eq!(
+            banner_of("", &["127.0.0.1:20490"]),
+            "serving /export on 127.0.0.1:20490\n\
+             to measure it, in another terminal:\n  \
+               filermark quick nfs://127.0.0.1:20490/export -o MOUNT_PORT=20490\n  \
+               filermark quick nfs://127.0.0.1:20490/export -o NFS_VERSION=4.1\n\
+             to mount it on Linux:\n  \
+               mount -t nfs -o vers=3,tcp,port=20490,mountport=20490,nolock 127.0.0.1:/export /mnt\n  \
+               mount -t nfs -o vers=4.2,port=20490 127.0.0.1:/export /mnt\n\
+             NFS_VERSION=3 (also without it), 4.0, 4.1 and 4.2 are served; NFSv2 too \
+             (BENCHMARK=nfs2-1993); versions 2 and 3 also over UDP (TCP=off)"
+        );
+        let null = banner_of("--null --no-udp", &["[::1]:20490"]);
+        assert!(null.contains("nfs://[::1]:20490/export -o MOUNT_PORT=20490\nto mount"));
+        assert!(!null.contains("4.1") && null.contains("no NFSv4, by --null"));
+        assert!(null.ends_with("TCP alone, no UDP"), "{null}");
+        let any = banner_of("", &["0.0.0.0:20490"]);
+        assert!(any.contains("nfs://HOST:20490/export"), "{any}");
+    }
+
+    #[test]
+    fn the_banner_of_tls_names_what_clients_set() {
+        let files = "--tls-cert c.pem --tls-key k.pem";
+        let only = banner_of(&format!("{files} --tls-only"), &["127.0.0.1:20490"]);
+        for expected in [
+            "/export -o MOUNT_PORT=20490 -o TLS=on -o TLS_CA=CA.pem\n",
+            "/export -o NFS_VERSION=4.1 -o TLS=on -o TLS_CA=CA.pem\n",
+            "vers=3,tcp,port=20490,mountport=20490,nolock,xprtsec=tls 127.0.0.1:/export /mnt\n",
+            "vers=4.2,port=20490,xprtsec=tls 127.0.0.1:/export /mnt\n",
+            "TCP alone, no UDP\nNFS is refused without TLS (CA.pem: the authority that signed",
+            "mount on Linux: xprtsec=tls)",
+        ] {
+            assert!(only.contains(expected), "{expected}: {only}");
+        }
+        let mutual = format!("{files} --tls-only --tls-client-ca a.pem");
+        let mutual = banner_of(&mutual, &["127.0.0.1:20490"]);
+        for expected in [
+            "TLS=mtls -o TLS_CA=CA.pem -o TLS_CERT=CERT.pem -o TLS_KEY=KEY.pem\n",
+            ",nolock,xprtsec=mtls 127",
+            "KEY.pem: a certificate of the client",
+        ] {
+            assert!(mutual.contains(expected), "{expected}: {mutual}");
+        }
+        let offered = banner_of(files, &["127.0.0.1:20490"]);
+        assert!(offered.contains("TLS is offered to clients that ask for it"));
+        let plain = "nolock 127.0.0.1:/export";
+        assert!(
+            offered.contains(plain) && offered.contains("over UDP"),
+            "{offered}"
+        );
+    }
+
+    #[test]
+    fn the_address_of_the_portmapper_has_no_commands_of_its_own() {
+        let both = ["127.0.0.1:2049", "127.0.0.1:111"];
+        let text = banner_of("--portmap", &both);
+        assert_eq!(text.matches("filermark quick").count(), 2, "{text}");
+        let line =
+            "\nportmapper on 127.0.0.1:111: in an rc file MNT_POINTS=\"127.0.0.1:/export\" needs";
+        assert!(text.contains(line), "{text}");
+        let alone = banner_of("--portmap", &both[1..]);
+        assert!(
+            alone.contains("quick nfs://127.0.0.1:111/export"),
+            "{alone}"
+        );
+        let without = banner_of("", &both);
+        assert_eq!(without.matches("filermark quick").count(), 4, "{without}");
+    }
 }

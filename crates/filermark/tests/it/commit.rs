@@ -1,6 +1,6 @@
 //! COMMIT in each benchmark: how often it is called, and where that is reported.
 
-use crate::load_guard::{alone, beside_others};
+use crate::load_guard::beside_others;
 use crate::second_client::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
 use filermark_model::Op;
@@ -154,8 +154,8 @@ fn every_write(ended: &Ended) {
 }
 
 #[test]
-fn alone_a_real_server_that_writes_unstable_is_committed_as_the_benchmark_states() {
-    let _turn = alone();
+fn a_real_server_that_writes_unstable_is_committed_as_the_benchmark_states() {
+    let _turn = beside_others();
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;
     };

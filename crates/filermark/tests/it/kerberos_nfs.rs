@@ -76,6 +76,16 @@ impl Rig {
             .env("KRB5CCNAME", &self.cache)
     }
 
+    /// A run whose tickets are in the memory of each process, from a key table: what is established again is so with
+    /// new tickets.
+    fn by_key_table(&self, sweep: Sweep) -> Sweep {
+        sweep
+            .set("USERNAME", Samba::USER)
+            .set("DOMAIN", Kdc::REALM)
+            .env("KRB5CCNAME", "MEMORY:filermark")
+            .env("KRB5_CLIENT_KTNAME", self.kdc.user_keytab(Samba::USER))
+    }
+
     /// The same through a proxy in front of the NFS program.
     fn through(
         &self,
@@ -131,11 +141,15 @@ fn words(message: &[u8]) -> Vec<u32> {
 
 /// Whether a message is a call of the program inside of a context: flavor 6, version 1, RPCSEC_GSS_DATA.
 fn is_data_call(received: &ProxiedMessage<'_>) -> bool {
+    gss_procedure(received) == Some(0)
+}
+
+/// The procedure of RPCSEC_GSS of a call (RFC 2203 section 5.2.1); `None`: it has another flavor.
+fn gss_procedure(received: &ProxiedMessage<'_>) -> Option<u32> {
     let words = words(received.message);
-    received.way == Direction::ToServer
-        && words.get(1) == Some(&0)
-        && words.get(6) == Some(&6)
-        && words.get(9) == Some(&0)
+    let is_protected =
+        received.way == Direction::ToServer && words.get(1) == Some(&0) && words.get(6) == Some(&6);
+    words.get(9).copied().filter(|_| is_protected)
 }
 
 /// MSG_DENIED with AUTH_ERROR and this `auth_stat`.
@@ -198,8 +212,25 @@ fn both_versions_are_measured_in_all_three_ways() {
     );
 }
 
-/// The tickets are in the memory of each process, from a key table: what is established again is so with
-/// new tickets.
+/// The KDC gives tickets that are shorter than the run: contexts are established again before that, with new tickets,
+/// as long as the run lasts. No call fails, and none is refused by the server.
+#[test]
+fn contexts_are_replaced_before_their_tickets_expire() {
+    let _turn = beside_others();
+    let Some(rig) = Rig::start(KerberosExport::AllWays) else {
+        return;
+    };
+    let limited = rig.kdc.limit_tickets(Samba::USER, 8);
+    limited.expect("the KDC takes it");
+    for (version, security) in [("3", "krb5"), ("4.1", "krb5p")] {
+        let sweep = rig.sweep(version, security).set("RUNTIME", 20);
+        let ended = rig.by_key_table(sweep).run();
+        assert_sound(&ended);
+        // One shard at least, each with two of them at least: after 6 s, and after 12 s.
+        assert!(ended.counter("new_contexts") > 1, "{}", ended.stderr);
+    }
+}
+
 #[test]
 fn contexts_that_the_server_loses_are_replaced_with_new_tickets() {
     let _turn = beside_others();
@@ -216,15 +247,29 @@ fn contexts_that_the_server_loses_are_replaced_with_new_tickets() {
                 false => vec![ProxyAction::Send(received.message.to_vec())],
             }
         });
-        let ended = sweep
-            .set("USERNAME", Samba::USER)
-            .set("DOMAIN", Kdc::REALM)
-            .env("KRB5CCNAME", "MEMORY:filermark")
-            .env("KRB5_CLIENT_KTNAME", rig.kdc.user_keytab(Samba::USER))
-            .run();
+        let ended = rig.by_key_table(sweep).run();
         assert_sound(&ended);
         assert!(ended.counter("new_contexts") > 0, "{}", ended.stderr);
     }
+}
+
+/// As Linux does while the program that checks tickets is slow.
+#[test]
+fn a_server_that_closes_connections_instead_of_creating_contexts_is_asked_again() {
+    let _turn = beside_others();
+    let Some(rig) = Rig::start(KerberosExport::AllWays) else {
+        return;
+    };
+    let mut creations = 0;
+    let (sweep, _proxy) = rig.through("4.1", "krb5i", move |received| {
+        let is_creation = gss_procedure(received) == Some(1);
+        creations += u32::from(is_creation);
+        match is_creation && creations <= 2 {
+            true => vec![ProxyAction::Close],
+            false => vec![ProxyAction::Send(received.message.to_vec())],
+        }
+    });
+    assert_sound(&rig.by_key_table(sweep).run());
 }
 
 #[test]

@@ -352,7 +352,7 @@ fn clients_that_a_kernels_server_expires_during_run_begin_again() {
         let Some(mut server) = server(kernel) else {
             return;
         };
-        for version in ["4.1", "4.2"] {
+        for version in ["4.0", "4.1", "4.2"] {
             let started = started(&server, version, 6);
             // Some files are open by then.
             std::thread::sleep(Duration::from_secs(1));

@@ -110,8 +110,8 @@ fn load_calls(pcap: &Pcap, port: u16) -> Vec<(f64, Vec<u32>)> {
 /// Every message is well-formed, the record has the operations that were on the wire, and the server's own numbers
 /// of the operations that only the load has are those of the wire.
 #[test]
-fn alone_tshark_and_the_kernels_server_count_the_operations_of_version_40() {
-    let _turn = alone();
+fn tshark_and_the_kernels_server_count_the_operations_of_version_40() {
+    let _turn = beside_others();
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };

@@ -166,8 +166,8 @@ fn load_calls(pcap: &Pcap, port: u16) -> Vec<(f64, Vec<u32>)> {
 /// Every message is well-formed and has the minor version of the plan, and the record has the
 /// operations that were on the wire.
 #[test]
-fn alone_tshark_counts_the_operations_of_the_record() {
-    let _turn = alone();
+fn tshark_counts_the_operations_of_the_record() {
+    let _turn = beside_others();
     let Some((sandbox, ganesha)) = ganesha(Fsal::Vfs) else {
         return;
     };
@@ -225,8 +225,8 @@ fn executed(pcap: &Pcap, port: u16) -> BTreeMap<&'static str, u64> {
 /// What the record counts is what was on the wire, and the kernel's own counters have all that was on the
 /// wire from before the mount to the last DESTROY_CLIENTID, and nothing else.
 #[test]
-fn alone_the_kernels_counters_agree_with_the_wire_and_with_the_record() {
-    let _turn = alone();
+fn the_kernels_counters_agree_with_the_wire_and_with_the_record() {
+    let _turn = beside_others();
     for kernel in Kernel::present() {
         let Some(mut server) = knfsd::server(kernel) else {
             return;

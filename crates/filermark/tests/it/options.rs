@@ -89,8 +89,8 @@ fn alone_open_pacing_keeps_the_rate_against_a_slow_server() {
 }
 
 #[test]
-fn alone_an_overloaded_server_makes_an_open_point_invalid() {
-    let _turn = alone();
+fn an_overloaded_server_makes_an_open_point_invalid() {
+    let _turn = beside_others();
     // One disk that takes 10 ms for each: 100 a second and no more.
     let delay = "GETATTR=10ms,LOOKUP=10ms,READ=10ms,WRITE=10ms,ACCESS=10ms"
         .parse()

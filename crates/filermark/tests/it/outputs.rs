@@ -183,6 +183,25 @@ fn a_full_result_directory_takes_no_figures_away() {
     }
 }
 
+/// A page that cannot be written is named once while the run goes on, and as its error at the end.
+#[test]
+fn a_page_that_cannot_be_written_is_named_once_more_at_the_end() {
+    let _turn = beside_others();
+    let server = serve(ServerOptions::default());
+    for (points, expected) in [(1, 1), (3, 2)] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let page = dir.path().join("page.html");
+        std::fs::create_dir(&page).expect("a directory in its place");
+        let sweep = Sweep::on(&server).set("LOAD", 50).set("INCR_LOAD", 50);
+        let sweep = sweep.set("NUM_RUNS", points).arg("-s").arg("page");
+        let ended = sweep.arg("-d").arg(dir.path().to_string_lossy()).fail(1);
+        let named = ended.stderr.matches("page.html: cannot be written").count();
+        assert_eq!(named, expected, "{}", ended.stderr);
+        let early = ended.stderr.matches("tried again after each load point");
+        assert_eq!(early.count() + 1, expected, "{}", ended.stderr);
+    }
+}
+
 /// A reader that has closed the pipe causes no error.
 #[test]
 fn a_reader_that_has_gone_is_no_error() {

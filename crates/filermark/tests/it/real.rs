@@ -1,6 +1,6 @@
 //! Short sweeps against servers of other projects.
 
-use crate::load_guard::{Machine, alone, valid};
+use crate::load_guard::{Machine, alone, beside_others, valid};
 use crate::sweep::{Ended, Sweep};
 use filermark_model::Rule;
 use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Sandbox, ServerOptions, available};
@@ -127,8 +127,8 @@ fn alone_ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
 /// Its files keep only their first MiB: reads beyond it do not return what was written, which is
 /// found without VERIFY. There are no other errors.
 #[test]
-fn alone_ganesha_mem_is_measured_and_what_it_loses_is_found() {
-    let _turn = alone();
+fn ganesha_mem_is_measured_and_what_it_loses_is_found() {
+    let _turn = beside_others();
     let Some(ganesha) = available(Ganesha::start(Fsal::Mem)) else {
         return;
     };
@@ -181,8 +181,8 @@ fn alone_the_kernel_s_server_is_measured_and_what_it_keeps_is_right() {
 }
 
 #[test]
-fn alone_a_real_disk_that_fills_up_and_a_real_export_that_is_read_only() {
-    let _turn = alone();
+fn a_real_disk_that_fills_up_and_a_real_export_that_is_read_only() {
+    let _turn = beside_others();
     let full = ServerOptions {
         space_mib: Some(8),
         ..ServerOptions::default()
@@ -216,8 +216,8 @@ fn alone_a_real_disk_that_fills_up_and_a_real_export_that_is_read_only() {
 }
 
 #[test]
-fn alone_a_real_server_that_is_killed_ends_the_sweep() {
-    let _turn = alone();
+fn a_real_server_that_is_killed_ends_the_sweep() {
+    let _turn = beside_others();
     let Some(ganesha) = available(Ganesha::start(Fsal::Mem)) else {
         return;
     };

@@ -279,8 +279,8 @@ fn lost_as_often_as_chance_states(sandbox: &Arc<Sandbox>) -> Result<(), String> 
 /// With the MTU of Ethernet, transfers are fragmented; the record states the consequences, and a
 /// lost fragment loses the whole call.
 #[test]
-fn alone_fragments_are_warned_of_and_one_that_is_lost_loses_its_call() {
-    let _turn = alone();
+fn fragments_are_warned_of_and_one_that_is_lost_loses_its_call() {
+    let _turn = beside_others();
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -375,8 +375,8 @@ fn a_server_without_udp_is_reported_with_the_advice_to_use_tcp() {
 }
 
 #[test]
-fn alone_the_embedded_server_is_measured_over_udp_from_preflight_to_cleanup() {
-    let _turn = alone();
+fn the_embedded_server_is_measured_over_udp_from_preflight_to_cleanup() {
+    let _turn = beside_others();
     let server = serve(ServerOptions {
         udp: true,
         ..ServerOptions::default()

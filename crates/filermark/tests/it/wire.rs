@@ -2,7 +2,7 @@
 //! number and times are those of the record.
 
 use crate::counts::HEARTBEAT_CALLS;
-use crate::load_guard::{alone, when_quiet};
+use crate::load_guard::{alone, beside_others, when_quiet};
 use crate::second_client::serve;
 use crate::sweep::{Ended, Sweep};
 use filermark_model::Op;
@@ -61,8 +61,8 @@ pub fn between_pauses<K: Ord + Clone>(
 }
 
 #[test]
-fn alone_tshark_finds_every_call_of_a_run_well_formed_and_counted() {
-    let _turn = alone();
+fn tshark_finds_every_call_of_a_run_well_formed_and_counted() {
+    let _turn = beside_others();
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;
     };
@@ -100,8 +100,8 @@ fn alone_tshark_finds_every_call_of_a_run_well_formed_and_counted() {
 
 /// Every operation of the mix, so that tshark sees each procedure once at least.
 #[test]
-fn alone_tshark_finds_all_procedures_well_formed() {
-    let _turn = alone();
+fn tshark_finds_all_procedures_well_formed() {
+    let _turn = beside_others();
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;
     };

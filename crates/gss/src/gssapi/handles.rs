@@ -3,6 +3,7 @@
 use super::calls::{Buffer, BufferSet, Functions, Handle, Oid};
 use super::{Failure, Filled, KERBEROS, Library};
 use std::ptr::{null, null_mut};
+use std::time::Duration;
 
 /// GSS_S_CONTINUE_NEEDED.
 const CONTINUE: u32 = 1;
@@ -12,6 +13,8 @@ const REPLAY: u32 = 0x04;
 const SEQUENCE: u32 = 0x08;
 const CONFIDENTIALITY: u32 = 0x10;
 const INTEGRITY: u32 = 0x20;
+/// GSS_C_INDEFINITE: without a limit.
+pub(super) const INDEFINITE: u32 = u32::MAX;
 /// 1.2.840.113554.1.2.2.5.5: asks a context for its key.
 static SESSION_KEY: [u8; 11] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 2, 5, 5];
 /// A name that the library has understood.
@@ -22,9 +25,14 @@ pub struct Name(pub(super) Handle, pub(super) Library);
 #[derive(Debug)]
 pub struct Credential(pub(super) Handle, pub(super) Library);
 
-/// An exchange, and the keys that come of it.
+/// An exchange, and the keys that come of it; how long these are valid, in seconds.
 #[derive(Debug)]
-pub struct Context(pub(super) Handle, pub(super) Library, pub(super) ContextUse);
+pub struct Context(
+    pub(super) Handle,
+    pub(super) Library,
+    pub(super) ContextUse,
+    pub(super) u32,
+);
 
 /// What a context is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +120,7 @@ impl Context {
         let theirs = Buffer::of(token);
         let mut ours = Filled::new(self.1);
         let flags = self.2.flags();
-        let context = &mut self.0;
+        let (context, lifetime) = (&mut self.0, &mut self.3);
         // SAFETY: the handles are the library's or null, and what is pointed to lives
         // beyond the call.
         let major = self.1.call(|f, minor| unsafe {
@@ -129,10 +137,19 @@ impl Context {
                 null_mut(),
                 &mut ours.0,
                 null_mut(),
-                null_mut(),
+                lifetime,
             )
         })?;
         Ok((ours.bytes().to_vec(), major & CONTINUE == 0))
+    }
+
+    /// How long it was valid when it was established: as long as the ticket (RFC 2743 section 2.2.1). `None`: it
+    /// has no limit.
+    pub const fn lifetime(&self) -> Option<Duration> {
+        match self.3 {
+            INDEFINITE => None,
+            seconds => Some(Duration::from_secs(seconds as u64)),
+        }
     }
 
     /// The session's key.

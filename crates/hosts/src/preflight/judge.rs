@@ -98,6 +98,7 @@ fn one(client: &Client<'_>, all: &[Client<'_>]) -> Vec<Check> {
     checks.extend(host::memory(client));
     checks.extend(host::limits(client));
     checks.extend(host::low_ports(client));
+    checks.extend(host::depth(client));
     checks.extend(tuning::judge(client));
     checks.extend(environment::of_kernel(client));
     checks.extend(servers::judge(client));

@@ -28,6 +28,8 @@ pub(super) struct Needs {
     /// Memory that the benchmark's definition requires, page cache included, in bytes; 0: it
     /// has no figure.
     pub advised_memory_bytes: u64,
+    /// Most operations that a proc of the plan keeps under way.
+    pub depth: u32,
 }
 
 /// For each client of a plan; `core_count` returns its number of processors.
@@ -45,9 +47,17 @@ pub(super) fn of_clients(plan: &RunPlan, core_count: impl Fn(usize) -> u32) -> V
             thread_count: threads(plan, *proc_count, shards),
             own_memory_bytes: own[client],
             advised_memory_bytes: advised[client],
+            depth: depth(plan),
         }
     };
     procs.iter().enumerate().map(of).collect()
+}
+
+fn depth(plan: &RunPlan) -> u32 {
+    let work = plan.benchmark.composite();
+    let components = work.iter().flat_map(|work| &work.components);
+    let depths = components.map(|c| c.workload.attributes.depth);
+    depths.max().unwrap_or(1)
 }
 
 fn largest(plan: &RunPlan) -> Option<&LoadPoint> {
@@ -96,7 +106,7 @@ fn own_memory(plan: &RunPlan, procs: &[u64]) -> Vec<u64> {
     let mut own = vec![memory::CLIENT_BYTES; procs.len()];
     for proc in &plan.procs {
         let component = work.components.get(proc.component as usize);
-        let buffer = component.map_or(0, |c| u64::from(c.workload.transfer_bytes_max()));
+        let buffer = component.map_or(0, |c| c.workload.buffer_bytes());
         if let Some(bytes) = own.get_mut(proc.client as usize) {
             *bytes = bytes.saturating_add(memory::COMPOSITE_PROC_BYTES + buffer);
         }
@@ -165,7 +175,27 @@ mod tests {
             assert!(need.open_files_best > need.open_files_min);
             assert!(need.thread_count > need.proc_count);
             assert!(need.own_memory_bytes > memory::CLIENT_BYTES);
+            assert_eq!(need.depth, 1);
         }
+    }
+
+    /// Each operation under way has a buffer.
+    #[test]
+    fn a_depth_needs_memory() {
+        let mut plan = filermark_results::testing::composite::composite_record()
+            .run
+            .plan;
+        let one = of_clients(&plan, |_| 8)[0];
+        if let filermark_model::benchmark::Work::Composite(work) = &mut plan.benchmark.work {
+            for component in &mut work.components {
+                component.workload.attributes.depth = 32;
+            }
+        }
+        let many = of_clients(&plan, |_| 8)[0];
+        assert_eq!(many.depth, 32);
+        let more = many.own_memory_bytes - one.own_memory_bytes;
+        let least = one.proc_count * 31 * 4096;
+        assert!(more > least, "{more} {least}");
     }
 
     #[test]

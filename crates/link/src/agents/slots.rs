@@ -225,17 +225,15 @@ impl Agents {
 
     /// The last report of an agent that is leaving: what is left. If its link ends without one,
     /// that is unknown.
-    pub(super) fn take_last_report(&mut self, at: usize, event: &LinkEvent) {
+    pub(super) fn take_last_report(&mut self, at: usize, event: LinkEvent) {
         let Some(slot) = self.slots.get_mut(at).filter(|s| s.leaving) else {
             return;
         };
-        let LinkEvent::Message(frame, _) = event else {
+        let LinkEvent::Message(message, _) = event else {
             slot.leaving = !matches!(event, LinkEvent::Closed(_));
             return;
         };
-        if let Ok(Report::Cleaned { left_behind, .. }) =
-            frame.decode().map(crate::sanitize::sanitized)
-        {
+        if let Ok(Report::Cleaned { left_behind, .. }) = message.into_report() {
             slot.leaving = false;
             let loss = self.losses.iter_mut().find(|loss| loss.agent == at);
             if let Some(loss) = loss {
@@ -278,7 +276,7 @@ impl Agents {
             return None;
         };
         if self.slots.get(at).is_none_or(|s| s.is_lost) {
-            self.take_last_report(at, &event);
+            self.take_last_report(at, event);
             return Some((at, AgentsInput::Timeout));
         }
         let input = match event {
@@ -292,11 +290,11 @@ impl Agents {
                 self.mark_lost(at, reason);
                 AgentsInput::Lost
             }
-            LinkEvent::Message(frame, when) => {
+            LinkEvent::Message(message, when) => {
                 let slot = &mut self.slots[at];
                 slot.last_message_at = slot.last_message_at.max(when);
                 self.handled_until = self.handled_until.max(when);
-                match frame.decode().map(crate::sanitize::sanitized) {
+                match message.into_report() {
                     Ok(Report::Time {
                         seq,
                         clock_ns,

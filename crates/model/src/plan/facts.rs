@@ -122,6 +122,10 @@ pub struct DriverFacts {
     pub resend_after: Option<Nanos>,
     /// The protocol for which its servers can be validated; `None`: there is none.
     pub validates: Option<&'static str>,
+    /// Whether transfers are to go to the data servers of layouts (pNFS).
+    pub uses_layouts: bool,
+    /// Whether delegations that the server grants are kept.
+    pub keeps_delegations: bool,
     /// What else may help where a service of its servers does not answer: the service, a
     /// sentence.
     pub service_advice: &'static [(&'static str, &'static str)],

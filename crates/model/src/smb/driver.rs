@@ -52,6 +52,7 @@ impl DriverSettings for SmbPlan {
             port: Some(self.port),
             own_port: Some(self.port).filter(|port| *port != super::PORT),
             connections: Some(self.connections),
+            nconnect: self.channels,
             biods: (self.biod_max_reads, self.biod_max_writes),
             validates: Some("SMB"),
             service_command: "nc -vz {host} {port}",
@@ -65,7 +66,7 @@ impl DriverSettings for SmbPlan {
             "{} over TCP port {}, {}, {}",
             self.dialect_text(),
             self.port,
-            self.connections.text(Transport::Tcp),
+            self.connections_text(),
             transfers_text(self.block_size_max)
         );
         DriverText {

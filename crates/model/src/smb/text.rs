@@ -1,6 +1,7 @@
 //! What a plan says about SMB, in words for people: `filermark plan`, the report.
 
 use super::{Auth, Dialect, Encryption, Signing, SmbPlan};
+use crate::plan::Transport;
 use crate::text::quoted;
 use std::fmt;
 
@@ -11,6 +12,15 @@ impl SmbPlan {
             (Dialect::Nt1, Dialect::Nt1) => "SMB1 (NT LM 0.12)".to_owned(),
             (low, high) if low == high => format!("SMB {low}"),
             (low, high) => format!("SMB {low} to {high}"),
+        }
+    }
+
+    /// How procs share connections, and how many channels a session has, in text.
+    pub(super) fn connections_text(&self) -> String {
+        let connections = self.connections.text(Transport::Tcp);
+        match self.channels {
+            0 | 1 => connections,
+            n => format!("{connections} (each a session of {n} channels)"),
         }
     }
 

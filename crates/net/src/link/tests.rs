@@ -1,3 +1,4 @@
+use super::receiving::DIRECT_MIN;
 use super::*;
 use crate::{Reactor, Ready};
 use std::io::{Read, Write};
@@ -159,6 +160,87 @@ fn a_large_rest_is_kept_without_a_copy_and_a_small_one_in_a_small_buffer() {
         link.send(&mut bytes, &mut pool).expect("send");
         assert!(bytes.capacity() == 64 << 20, "the caller's own");
     }
+}
+
+/// Messages of 1 MiB in both directions: what is copied besides the copies of the system. Of those that
+/// are sent it is a quarter of a buffer at most, of those that are received their beginnings.
+#[test]
+fn long_messages_are_copied_once() {
+    const LEN: usize = 1 << 20;
+    const COUNT: usize = 32;
+    let (mut reactor, mut link, mut server) = connected();
+    let mut pool = BufferPool::new(32 << 20);
+    let reader = std::thread::spawn(move || {
+        let mut message = vec![0; LEN];
+        for _ in 0..COUNT {
+            server.read_exact(&mut message).expect("read");
+        }
+        for _ in 0..COUNT {
+            server.write_all(&message).expect("sent");
+        }
+        server
+    });
+    let mut bytes = Vec::with_capacity(LEN);
+    for _ in 0..COUNT {
+        bytes.resize(LEN, 7);
+        let before = link.copied;
+        link.send(&mut bytes, &mut pool).expect("alive");
+        assert!(link.copied - before < bytes.capacity().max(LEN) / KEPT_WHOLE);
+        while link.unsent_len() > 0 {
+            wait(&mut reactor, Duration::from_secs(5));
+            link.send_rest(&mut pool).expect("alive");
+        }
+        bytes.clear();
+    }
+    let (sent, mut count) = (link.copied, 0);
+    assert!(sent < COUNT * LEN / KEPT_WHOLE, "{sent} bytes");
+    let mut scratch = vec![0; LEN];
+    while count < COUNT {
+        wait(&mut reactor, Duration::from_secs(5));
+        while let Some(input) = link.receive(&mut scratch).expect("alive") {
+            link.feed(&mut scratch[..input.scratch_len], &mut pool, |bytes| {
+                let consumed = bytes.len() / LEN * LEN;
+                count += bytes.len() / LEN;
+                Ok::<_, ()>(FrameProgress {
+                    consumed,
+                    wanted: LEN - (bytes.len() - consumed),
+                })
+            })
+            .expect("no error");
+        }
+    }
+    let received = link.copied - sent;
+    // Only of the first one it is not known that it is long.
+    let most = LEN + COUNT * DIRECT_MIN;
+    assert!(received <= most, "{received} bytes");
+    drop(reader.join().expect("the other end"));
+}
+
+/// After a long message, short ones are read together again.
+#[test]
+fn after_a_long_message_reads_are_long_again() {
+    let (mut reactor, mut link, mut server) = connected();
+    let mut pool = BufferPool::new(1 << 20);
+    link.is_long = true;
+    let mut scratch = vec![0; 1 << 20];
+    server.write_all(&[9; DIRECT_MIN]).expect("sent");
+    wait(&mut reactor, Duration::from_secs(5));
+    let mut came = 0;
+    while came < DIRECT_MIN {
+        let Some(input) = link.receive(&mut scratch).expect("alive") else {
+            wait(&mut reactor, Duration::from_secs(5));
+            continue;
+        };
+        came += input.scratch_len;
+        link.feed(&mut scratch[..input.scratch_len], &mut pool, |bytes| {
+            Ok::<_, ()>(FrameProgress {
+                consumed: bytes.len(),
+                wanted: 0,
+            })
+        })
+        .expect("no error");
+    }
+    assert!(!link.is_long);
 }
 
 #[test]

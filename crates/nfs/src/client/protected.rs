@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// How often a call is sent in a new context because the server has lost the one before.
 pub(super) const NEW_CONTEXTS: u32 = 2;
+/// How often another context is begun because the server has closed the connection instead of answering.
+const CLOSED_MAX: u32 = 2;
 /// The longest wait for the end of a context.
 const END_LIMIT: Duration = Duration::from_secs(1);
 
@@ -49,7 +51,19 @@ impl RpcClient {
         }
     }
 
+    /// Linux drops a call and closes its connection while the program that checks its ticket is slow to answer:
+    /// another context is begun then, since a ticket's message must not be sent twice.
     fn establish(&mut self, options: KerberosOptions) -> Result<Box<GssContext>, ClientError> {
+        let mut closed_count = 0;
+        loop {
+            match self.establish_once(options.clone()) {
+                Err(ClientError::Closed { .. }) if closed_count < CLOSED_MAX => closed_count += 1,
+                established => return established,
+            }
+        }
+    }
+
+    fn establish_once(&mut self, options: KerberosOptions) -> Result<Box<GssContext>, ClientError> {
         let begun = interrupt_guard::run_interruptible(move || Handshake::begin(options));
         let begun = begun.ok_or(ClientError::Stopped)?;
         let mut handshake = begun.map_err(|error| self.insecure(error))?;

@@ -8,7 +8,8 @@
 //!
 //! The verifier of the reply must be that of every WRITE. Ranges with a different one are
 //! lost: their data is generated again from file, offset and generation, is sent within the
-//! same operation, and is committed again. Ranges whose COMMIT fails return to the table.
+//! same operation, and is committed again (RFC 1813 section 3.3.21, RFC 8881 section 18.3.3). Ranges whose
+//! COMMIT fails return to the table, until the one at the end fails.
 
 use super::core::{Core, Span};
 use super::counters::Tally;
@@ -341,7 +342,8 @@ impl<V: Variant> Core<V> {
         let proc = logical.proc;
         let certain = !logical.is_target_resent;
         let of_table = logical.target.object.filter(|_| logical.commits_file);
-        let is_kept = logical.token != SETTLING;
+        // A COMMIT that the driver has begun during RUN is one like others. At the end there is no further one.
+        let is_kept = logical.token != SETTLING || self.counted_in_run.is_none();
         if std::mem::take(&mut logical.again) {
             self.history.end_again(proc, certain);
         }
@@ -412,7 +414,7 @@ impl<V: Variant> Core<V> {
     /// is still held.
     pub(super) fn settle(&mut self) -> bool {
         for proc in 0..self.procs.len() as u32 {
-            let is_free = !self.procs[proc as usize].settling;
+            let is_free = self.procs[proc as usize].settling == 0;
             let Some(object) = self.uncommitted.idle(proc).filter(|_| is_free) else {
                 continue;
             };
@@ -428,7 +430,7 @@ impl<V: Variant> Core<V> {
         if self.calls.free_slots() == 0 || !self.ops.has_free_slot() {
             return false;
         }
-        self.procs[proc as usize].settling = true;
+        self.procs[proc as usize].settling += 1;
         let op = self.ops.begin(&Request {
             token: SETTLING,
             proc,

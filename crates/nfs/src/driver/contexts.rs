@@ -1,7 +1,7 @@
 //! The contexts of RPCSEC_GSS of a shard (RFC 2203). A context belongs to a user and a server and is
 //! used over several connections: as many as may each have two calls in its sequence window. It is
-//! established before the load begins, and again, on a thread of its own, when the server has lost it or
-//! its ticket has expired; calls wait for that.
+//! established before the load begins, and again, on a thread of its own: some time before its ticket expires, while
+//! calls have the earlier one, or when the server has lost it; calls wait for that.
 
 use crate::client::{ClientError, RpcClient, RpcOptions, nfs_program};
 use crate::security::{GssContext, lost_context};
@@ -21,6 +21,8 @@ const CALLS_PER_CONN: u32 = 2;
 const LOSSES_MAX: u32 = 8;
 /// The pause after a context that could not be established.
 const RETRY_AFTER: Nanos = Nanos::from_secs(1);
+/// How often it is looked for contexts that are being established.
+const LOOK_INTERVAL: Nanos = Nanos::from_millis(2);
 /// The longest wait for an answer when contexts are ended.
 const END_LIMIT: Duration = Duration::from_secs(1);
 /// Bytes of a message that show its xid and its kind, and no more.
@@ -89,8 +91,8 @@ pub(crate) struct Contexts {
     full_since: Vec<Option<Nanos>>,
     /// The last reply without its protection.
     plain: Vec<u8>,
-    /// A timer of the shard looks for contexts that are established.
-    pub(crate) has_timer: bool,
+    /// When a timer of the shard looks for contexts that are due or established.
+    timer_at: Option<Nanos>,
 }
 
 /// Where a context is, or one is to be.
@@ -112,7 +114,9 @@ struct Place {
 /// How far the next context is.
 #[derive(Debug)]
 enum Renewal {
-    /// None is needed.
+    /// When one is needed is not known yet.
+    Unplanned,
+    /// None is needed as long as the server has this one: it has no limit.
     NotNeeded,
     /// One is established then.
     At(Nanos),
@@ -183,7 +187,7 @@ impl Contexts {
             sent: HashMap::new(),
             waiting: Vec::new(),
             plain: Vec::new(),
-            has_timer: false,
+            timer_at: None,
         }))
     }
 
@@ -304,19 +308,32 @@ impl Contexts {
         });
     }
 
-    /// Whether a context is being established, or is to be.
-    pub(crate) fn is_renewing(&self) -> bool {
-        let is_needed = |place: &Place| !matches!(place.renewal, Renewal::NotNeeded);
-        self.places.iter().any(is_needed)
+    /// When a timer is to be started that looks for contexts; `None`: there is one that is as early, or nothing
+    /// is to be looked for.
+    pub(crate) fn next_timer(&mut self, now: Nanos) -> Option<Nanos> {
+        let next = self
+            .places
+            .iter_mut()
+            .filter_map(|p| p.next_look(now))
+            .min();
+        let next = next?.max(now + LOOK_INTERVAL);
+        let is_later = self.timer_at.is_some_and(|at| at <= next);
+        (!is_later).then(|| *self.timer_at.insert(next))
     }
 
-    /// Begins to establish contexts that are due, and takes those that are established.
+    /// A timer has expired. Begins to establish contexts that are due, and takes those that are established.
     pub(crate) fn renew(&mut self, now: Nanos) -> Renewed {
+        self.timer_at.take_if(|at| *at <= now);
         let mut renewed = Renewed::default();
         for place in &mut self.places {
             place.renew(now, &mut renewed);
         }
         renewed
+    }
+
+    /// There are no timers any more.
+    pub(crate) fn timers_taken(&mut self) {
+        self.timer_at = None;
     }
 
     /// Ends all contexts on the servers (RPCSEC_GSS_DESTROY). Blocks for a moment.
@@ -365,7 +382,7 @@ impl Place {
             earlier: Vec::new(),
             number: 1,
             losses: 0,
-            renewal: Renewal::NotNeeded,
+            renewal: Renewal::Unplanned,
         })
     }
 
@@ -425,16 +442,33 @@ impl Place {
         }
     }
 
+    /// When it is to be looked for its next context; `None`: none is needed.
+    fn next_look(&mut self, now: Nanos) -> Option<Nanos> {
+        if let (Renewal::Unplanned, Some(current)) = (&self.renewal, &self.current) {
+            let due = current.lifetime().map(renewed_after);
+            self.renewal = due.map_or(Renewal::NotNeeded, |after| Renewal::At(now + after));
+        }
+        match self.renewal {
+            Renewal::Unplanned | Renewal::NotNeeded => None,
+            Renewal::At(time) => Some(time),
+            Renewal::UnderWay(_) => Some(now),
+        }
+    }
+
     fn renew(&mut self, now: Nanos, renewed: &mut Renewed) {
         match &self.renewal {
-            Renewal::NotNeeded => {}
+            Renewal::Unplanned | Renewal::NotNeeded => {}
             Renewal::At(time) if *time <= now => self.renewal = self.begin(now),
             Renewal::At(_) => {}
             Renewal::UnderWay(receiver) => match receiver.try_recv() {
                 Ok(Ok(context)) => {
-                    self.current = Some(context);
+                    if let Some(before) = self.current.replace(context)
+                        && !before.window.is_idle()
+                    {
+                        self.earlier.push((self.number, before));
+                    }
                     self.number = self.number.wrapping_add(1);
-                    self.renewal = Renewal::NotNeeded;
+                    self.renewal = Renewal::Unplanned;
                     renewed.established += 1;
                 }
                 Ok(Err(error)) => {
@@ -461,6 +495,13 @@ impl Place {
             Err(_) => Renewal::At(now + RETRY_AFTER),
         }
     }
+}
+
+/// After which part of its lifetime a context is replaced. Where the ticket stays the same, so does the time at which
+/// it expires, and the steps get shorter; the last one is not longer than a pause.
+fn renewed_after(lifetime: Duration) -> Nanos {
+    let lifetime = u64::try_from(lifetime.as_nanos()).unwrap_or(u64::MAX);
+    Nanos(lifetime / 4 * 3).max(RETRY_AFTER)
 }
 
 fn client(plan: &NfsPlan, address: SocketAddr, options: RpcOptions) -> RpcClient {

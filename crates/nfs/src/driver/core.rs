@@ -68,8 +68,8 @@ pub(crate) struct Proc {
     pub(crate) file_system: u32,
     pub(crate) conn: u32,
     pub(crate) handles: Handles,
-    /// A COMMIT by the driver itself is under way for it.
-    pub(crate) settling: bool,
+    /// How many files the driver itself commits for it.
+    pub(crate) settling: u32,
 }
 
 /// A timer of the shard.
@@ -243,7 +243,10 @@ impl<V: Variant> Core<V> {
                 .end_write(ended.proc, ended.mark, range, certain);
         }
         match ended.token {
-            SETTLING => self.procs[ended.proc as usize].settling = false,
+            SETTLING => {
+                let proc = &mut self.procs[ended.proc as usize];
+                proc.settling = proc.settling.saturating_sub(1);
+            }
             INTERNAL => {}
             token => self.state.done.push(Completion {
                 token,

@@ -201,7 +201,7 @@ impl NfsDriver {
                 file_system,
                 conn,
                 handles: Handles::default(),
-                settling: false,
+                settling: 0,
             });
         }
         let conns = conns.finish();

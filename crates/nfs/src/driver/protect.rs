@@ -6,14 +6,11 @@ use super::core::{Core, Timer};
 use super::counters::Tally;
 use super::variant::Variant;
 use filermark_driver_kit::sockets::Event;
-use filermark_model::Nanos;
 use filermark_net::FrameProgress;
 use filermark_onc::record::{RecordTooLong, whole_record};
 use filermark_onc::rpc::{REPLY, peek_xid};
 use std::io;
 
-/// How often it is looked for contexts that are being established.
-const RENEWAL_INTERVAL: Nanos = Nanos::from_millis(2);
 /// Offset of the message type (RFC 5531 section 9).
 const KIND_AT: usize = 4;
 
@@ -156,9 +153,7 @@ impl<V: Variant> Core<V> {
         let Some(contexts) = &mut self.contexts else {
             return;
         };
-        if contexts.is_renewing() && !contexts.has_timer {
-            contexts.has_timer = true;
-            let at = self.state.now + RENEWAL_INTERVAL;
+        if let Some(at) = contexts.next_timer(self.state.now) {
             self.start_timer(at, Timer::Contexts);
         }
     }
@@ -168,7 +163,6 @@ impl<V: Variant> Core<V> {
         let Some(contexts) = &mut self.contexts else {
             return;
         };
-        contexts.has_timer = false;
         let renewed = contexts.renew(self.state.now);
         self.counters
             .add_many(Tally::NewContexts, renewed.established);

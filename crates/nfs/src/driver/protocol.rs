@@ -161,6 +161,9 @@ impl<V: Variant> WireProtocol for Core<V> {
     /// Ends all calls that wait after NFS3ERR_JUKEBOX.
     fn stopping(&mut self) {
         let now = self.state.now;
+        if let Some(contexts) = &mut self.contexts {
+            contexts.timers_taken();
+        }
         for timer in self.state.take_timers() {
             match timer {
                 Timer::Jukebox { xid } => {

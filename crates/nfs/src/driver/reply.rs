@@ -99,6 +99,13 @@ impl<V: Variant> Core<V> {
     /// The server asks for a call to be sent later (NFS3ERR_JUKEBOX): it waits and is repeated as
     /// a new one, unless it has waited too often. `tally` counts the wait.
     pub(crate) fn park(&mut self, slot: u32, now: Nanos, tally: Tally) -> bool {
+        let is_parked = self.park_uncounted(slot, now);
+        self.counters.add_many(tally, u64::from(is_parked));
+        is_parked
+    }
+
+    /// The same without a count.
+    pub(crate) fn park_uncounted(&mut self, slot: u32, now: Nanos) -> bool {
         let waits = self.calls.get(slot).waits;
         if self.state.stop.is_raised() {
             return false;
@@ -114,7 +121,6 @@ impl<V: Variant> Core<V> {
         }
         V::parked(self, slot);
         self.calls.park(slot);
-        self.counters.add(tally);
         self.start_timer(now + delay, Timer::Jukebox { xid });
         true
     }

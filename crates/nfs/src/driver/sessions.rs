@@ -14,8 +14,10 @@
 //! | `results` | the results of the operations, as those of version 3 |
 //! | `work`, `work_encode` | the operations that version 3 does not have |
 //! | `scratch`, `copied` | what they have done with scratch files and attributes; copies are read back |
+//! | `offloads` | copies that go on after the reply |
 //! | `opens` | the table of open files of a proc |
-//! | `opening` | when files are opened and closed, and what waits for that |
+//! | `opening`, `closing` | when files are opened and closed |
+//! | `waits`, `open_uses` | which calls wait for that, and which ones use an open file |
 //! | `delegations` | delegations: granted, used, recalled, returned, revoked |
 //! | `layouts`, `devices` | layouts of pNFS: which files have them, what is used of them |
 //! | `layout_calls`, `layout_returns` | layouts: asked for; recalled and returned |
@@ -32,6 +34,7 @@
 
 mod callbacks;
 mod client;
+mod closing;
 mod compounds;
 mod conns;
 mod copied;
@@ -45,6 +48,8 @@ mod layout_commits;
 mod layout_returns;
 mod layouts;
 mod names;
+mod offloads;
+mod open_uses;
 mod opening;
 mod opens;
 mod owners;
@@ -57,6 +62,7 @@ mod transfers;
 mod trunking;
 mod turns;
 mod version40;
+mod waits;
 mod work;
 mod work_calls;
 mod work_encode;

@@ -2,6 +2,8 @@
 
 mod actions;
 pub(in crate::driver) mod embedded;
+#[cfg(target_os = "linux")]
+mod engines;
 pub(in crate::driver) mod fake;
 mod gathering;
 mod hostile;

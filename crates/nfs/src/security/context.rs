@@ -8,6 +8,7 @@ use filermark_onc::rpc::{
     GssProc, GssService, OpaqueAuth, RejectStat, ReplyBody, ReplyHeader,
 };
 use filermark_onc::xdr::{self, Decode, Decoder, Encode, Encoder};
+use std::time::Duration;
 
 /// Bytes of a record mark.
 const MARK_BYTES: usize = 4;
@@ -22,6 +23,7 @@ const CRED_BYTES: usize = 20;
 #[derive(Debug)]
 pub(crate) struct GssContext {
     context: Context,
+    lifetime: Option<Duration>,
     /// The server's name of it.
     handle: Vec<u8>,
     service: GssService,
@@ -34,12 +36,24 @@ pub(crate) struct GssContext {
 impl GssContext {
     pub(super) fn new(context: Context, handle: Vec<u8>, service: GssService, window: u32) -> Self {
         Self {
+            lifetime: context.lifetime(),
             context,
             handle,
             service,
             window: SequenceWindow::new(window),
             body: Vec::new(),
         }
+    }
+
+    /// How long it was valid when it was established; `None`: it has no limit.
+    pub(crate) const fn lifetime(&self) -> Option<Duration> {
+        self.lifetime
+    }
+
+    /// Sets that.
+    #[cfg(test)]
+    pub(crate) const fn live_for(&mut self, lifetime: Duration) {
+        self.lifetime = Some(lifetime);
     }
 
     /// One that was not established, with the next sequence number.

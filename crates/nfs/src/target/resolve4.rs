@@ -239,7 +239,10 @@ fn suggestion(nfs: &mut Nfs4Client, dir: &AnyFh, walked: &str, part: &str) -> St
         .map(|entry| String::from_utf8_lossy(&entry.name).into_owned())
         .collect();
     if names.is_empty() {
-        return format!("{walked} is empty: export a path for version 4 on the server");
+        return match walked {
+            "/" => "/ is empty: export a path for version 4 on the server".to_owned(),
+            _ => format!("{walked} is empty: make the directory there, or correct MNT_POINTS"),
+        };
     }
     let meant = filermark_model::text::nearest(part, names.iter().map(String::as_str));
     let meant = meant.map_or_else(String::new, |near| format!("did you mean {near}? "));

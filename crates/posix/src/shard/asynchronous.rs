@@ -13,7 +13,7 @@
 use super::PosixShard;
 use super::progress::{ReadProgress, WriteProgress};
 use super::ranges::{Span, compare_bytes, write_align};
-use super::under_way::{Op, Step, UnderWay};
+use super::under_way::{Op, PIECE_BYTES, Step, UnderWay};
 use super::work::OpTally;
 use crate::counters::Tally;
 use crate::sys::async_call::{Call, Ended};
@@ -22,6 +22,24 @@ use filermark_engine::driver::{Completion, DriverError, Outcome, Request, Status
 use filermark_engine::file_action::FileAction;
 use filermark_model::{Bucket, Nanos};
 use std::time::Duration;
+
+/// Has the buffer of a slot filled, in pieces; ends of other operations are noted between them.
+fn fill_pieces(
+    under_way: &mut UnderWay,
+    slot: u32,
+    length: usize,
+    mut fill: impl FnMut(usize, &mut [u8]),
+) -> Result<()> {
+    let mut at = 0;
+    while at < length {
+        let end = length.min(at + PIECE_BYTES);
+        under_way.before_work(end - at);
+        let buffer = under_way.ring.buffer(slot).ok_or(Errno::BUSY)?;
+        fill(at, buffer.get_mut(at..end).ok_or(Errno::INVAL)?);
+        at = end;
+    }
+    Ok(())
+}
 
 impl PosixShard {
     /// Whether an action is carried out while the shard goes on. Reads and writes of a range are;
@@ -106,9 +124,15 @@ impl PosixShard {
         } else {
             let history = &mut self.parts.handles.proc(proc)?.history;
             let mark = history.begin_write(0, (span.content, span.offset, span.length as u64));
-            let buffer = under_way.ring.buffer(slot).ok_or(Errno::BUSY)?;
-            let out = buffer.get_mut(..span.length).ok_or(Errno::INVAL)?;
-            (history.data()).fill(span.content, span.offset, mark.generation, out);
+            let generation = mark.generation;
+            let filled = fill_pieces(under_way, slot, span.length, |at, out| {
+                let offset = span.offset + at as u64;
+                history.data().fill(span.content, offset, generation, out);
+            });
+            if let Err(e) = filled {
+                self.note_written(proc, span, mark, false);
+                return Err(e);
+            }
             Step::Write(WriteProgress::new(span), mark)
         };
         Ok(Op {
@@ -141,8 +165,12 @@ impl PosixShard {
                 if under_way.ring.queued_count() > 0 {
                     under_way.enter(self.parts.clock.now(), None)?;
                 }
+                under_way.look();
                 op.sent.get_or_insert(self.parts.clock.now());
-                handles.file(op.proc, op.span.file, class, &mut self.counters)?
+                let found = handles.file(op.proc, op.span.file, class, &mut self.counters);
+                under_way.look();
+                under_way.waited_until = self.parts.clock.now();
+                found?
             }
         };
         under_way.hold(op, found, handles)?;
@@ -180,7 +208,9 @@ impl PosixShard {
             // What fails here fails again in `poll`, which reports it.
             let _ = under_way.enter(self.parts.clock.now(), None);
         }
+        under_way.look();
         let mut outcome = self.perform(request.proc, action);
+        under_way.look();
         self.explain(request.proc, &mut outcome);
         // It may have closed files.
         under_way.unlist_closed(&mut self.parts.handles);
@@ -197,17 +227,22 @@ impl PosixShard {
         let before = done.len();
         loop {
             let now = self.parts.clock.now();
-            let left = deadline.since(now);
+            let left = match under_way.ended.is_empty() {
+                true => deadline.since(now),
+                false => Nanos::ZERO,
+            };
             let limit = (left > Nanos::ZERO).then(|| Duration::from_nanos(left.0));
-            if under_way.ring.busy_count() == 0 {
+            if under_way.ring.busy_count() == 0 && under_way.ended.is_empty() {
                 if limit.is_some() {
                     self.parts.clock.sleep_until(deadline);
                 }
                 return Ok(());
             }
-            under_way
-                .enter(now, limit)
-                .map_err(|e| self.ring_failed(e))?;
+            if under_way.ended.is_empty() || under_way.ring.queued_count() > 0 {
+                under_way
+                    .enter(now, limit)
+                    .map_err(|e| self.ring_failed(e))?;
+            }
             self.take_ended(under_way, done);
             if done.len() > before || limit.is_none() {
                 return Ok(());
@@ -215,13 +250,12 @@ impl PosixShard {
         }
     }
 
-    /// Takes the calls that have ended. All of them were seen to end now; others that end
-    /// meanwhile are left to the next turn.
+    /// Goes on with the operations whose calls have ended; those that end meanwhile are left to
+    /// the next turn, with the time at which that was seen.
     fn take_ended(&mut self, under_way: &mut UnderWay, done: &mut Vec<Completion>) {
-        let count = under_way.ring.ended_count();
-        let now = self.parts.clock.now();
-        for _ in 0..count {
-            let Some(Ended { slot, result }) = under_way.ring.next_ended() else {
+        under_way.note_ended();
+        for _ in 0..under_way.ended.len() {
+            let Some((Ended { slot, result }, now)) = under_way.ended.pop_front() else {
                 return;
             };
             let Some(mut op) = under_way.ops.get_mut(slot as usize).and_then(Option::take) else {
@@ -321,6 +355,7 @@ impl PosixShard {
         let mut work = op.work;
         if let (Step::Read(progress, since), Ok(())) = (op.step, result) {
             let got = progress.finish(&mut self.counters, &mut work);
+            under_way.before_work(got.len());
             let bytes = under_way.ring.buffer(slot).and_then(|bytes| bytes.get(got));
             let proc = self.parts.handles.proc(op.proc);
             work.wrong = match (bytes, proc) {

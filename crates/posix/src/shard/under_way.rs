@@ -6,7 +6,7 @@ use super::progress::{ReadProgress, WriteProgress};
 use super::ranges::{LARGE_ALIGN, Span};
 use super::work::OpTally;
 use crate::handles::{FileSlot, Handles};
-use crate::sys::async_call::FILES_MAX;
+use crate::sys::async_call::{Ended, FILES_MAX};
 use crate::sys::uring::{Ring, waits_in_submission};
 use crate::sys::{Errno, File, Result};
 use filermark_engine::clock::Clock;
@@ -14,7 +14,9 @@ use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{DriverError, ShardSetup};
 use filermark_engine::file_action::Io;
 use filermark_model::Nanos;
-use filermark_model::workload::Attributes;
+use filermark_model::survey::AsyncEngine;
+use filermark_model::workload::{Attributes, depth_buffer_bytes};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Most bytes of the buffers of a shard: they stay in memory. Those of all shards have at most half
@@ -63,8 +65,8 @@ pub(crate) struct Depth {
     shard_count: u32,
     /// The largest transfer, in bytes.
     largest: u32,
-    /// The share of direct transfers of a workload that has others, too, in percent.
-    mixed_direct_pcnt: Option<f64>,
+    /// Why a workload cannot have its depth.
+    fault: Option<String>,
 }
 
 impl Depth {
@@ -72,7 +74,7 @@ impl Depth {
     pub(crate) fn of(setup: &ShardSetup) -> Option<Self> {
         let trees = setup.procs.iter().filter_map(|proc| proc.tree.as_ref());
         let (mut slots, mut largest, mut is_deep) = (0, 0, false);
-        let mut mixed_direct_pcnt = None;
+        let mut fault = None;
         for tree in trees {
             let depth = tree
                 .workload
@@ -81,13 +83,8 @@ impl Depth {
                 .clamp(1, Attributes::DEPTH_MAX);
             is_deep |= depth > 1;
             slots = u32::saturating_add(slots, depth).min(SLOTS_MAX);
-            let direct_pcnt = tree.workload.attributes.direct_pcnt;
-            if direct_pcnt > 0.0 && direct_pcnt < 100.0 {
-                mixed_direct_pcnt = Some(direct_pcnt);
-            }
-            let sequential = tree.workload.attributes.sequential_read_bytes;
-            let transfer = tree.workload.transfer_bytes_max();
-            largest = transfer.max(sequential.unwrap_or(0)).max(largest);
+            fault = fault.or_else(|| tree.workload.depth_fault());
+            largest = tree.workload.largest_read_or_write().max(largest);
         }
         let place = setup.procs.first().map(|proc| proc.mount.to_string());
         is_deep.then(|| Self {
@@ -95,7 +92,7 @@ impl Depth {
             slots,
             shard_count: setup.shard_count,
             largest,
-            mixed_direct_pcnt,
+            fault,
         })
     }
 }
@@ -111,9 +108,22 @@ pub(crate) struct UnderWay {
     pub(super) free: Vec<u32>,
     /// Slots whose first call is queued.
     pub(super) unsent: Vec<u32>,
+    /// Calls that have ended, and when that was seen. At most one of each slot.
+    pub(super) ended: VecDeque<(Ended, Nanos)>,
+    /// Bytes that were made or compared since the ring was looked at.
+    worked_bytes: usize,
+    /// When the last system call ended that waited for the file system to open a file.
+    pub(super) waited_until: Nanos,
     table: FileTable,
     clock: Clock,
+    /// How often the ring was looked at between two pieces of work.
+    #[cfg(test)]
+    pub(super) looked_count: u64,
 }
+
+/// Bytes that are made or compared at most before the ring is looked at. An
+/// operation that is seen to end while others are worked on has its time too late by no more.
+pub(super) const PIECE_BYTES: usize = 64 << 10;
 
 impl UnderWay {
     /// A ring with its buffers, and a table of this many files.
@@ -127,11 +137,16 @@ impl UnderWay {
         clock: Clock,
     ) -> std::result::Result<Box<Self>, DriverError> {
         let slots = depth.slots;
-        if let Some(percent) = depth.mixed_direct_pcnt {
-            return Err(mixed(&depth, percent));
+        if let Some(reason) = depth.fault {
+            return Err(DriverError {
+                place: depth.place,
+                step: "set up the workload's depth".to_owned(),
+                reason,
+                advice: String::new(),
+            });
         }
         // A read is extended to whole blocks at both ends.
-        let slot_bytes = u64::from(depth.largest).next_multiple_of(LARGE_ALIGN) + LARGE_ALIGN;
+        let slot_bytes = depth_buffer_bytes(depth.largest);
         let limit = buffers_max(filermark_system::mem_bytes(), depth.shard_count);
         if u64::from(slots).saturating_mul(slot_bytes) > limit {
             return Err(too_large(&depth, slot_bytes, limit));
@@ -149,8 +164,13 @@ impl UnderWay {
             ops: vec![None; slots as usize],
             free: (0..slots).rev().collect(),
             unsent: Vec::with_capacity(slots as usize),
+            ended: VecDeque::with_capacity(slots as usize),
+            worked_bytes: 0,
+            waited_until: Nanos::ZERO,
             table: FileTable::new(files, slots as usize),
             clock,
+            #[cfg(test)]
+            looked_count: 0,
         }))
     }
 
@@ -238,6 +258,42 @@ impl UnderWay {
         self.ring.wait(limit)
     }
 
+    /// So many bytes are made or compared next: notes the calls that have ended, unless little was
+    /// done since that was noted last.
+    #[inline]
+    pub(super) fn before_work(&mut self, bytes: usize) {
+        let worked = self.worked_bytes.saturating_add(bytes);
+        if worked > PIECE_BYTES && self.worked_bytes > 0 {
+            self.look();
+        }
+        self.worked_bytes = self.worked_bytes.saturating_add(bytes);
+    }
+
+    /// Notes the calls that have ended. A system call only where there are some that need it.
+    pub(super) fn look(&mut self) {
+        #[cfg(test)]
+        {
+            self.looked_count += 1;
+        }
+        if self.ring.has_undelivered() {
+            // What fails here fails again in `poll`, which reports it.
+            let _ = self.enter(self.clock.now(), None);
+        }
+        self.note_ended();
+    }
+
+    /// Takes the calls that have ended from the ring: all were seen to end now.
+    pub(super) fn note_ended(&mut self) {
+        self.worked_bytes = 0;
+        if self.ring.ended_count() == 0 {
+            return;
+        }
+        let now = self.clock.now();
+        while let Some(ended) = self.ring.next_ended() {
+            self.ended.push_back((ended, now));
+        }
+    }
+
     /// The queued operations are sent now.
     #[inline]
     fn stamp(&mut self, now: Nanos) {
@@ -246,20 +302,6 @@ impl UnderWay {
                 op.sent.get_or_insert(now);
             }
         }
-    }
-}
-
-/// Where a cached and a direct transfer of the same pages collide, Linux reports EIO, to one of
-/// them or to a later fsync (`dio_warn_stale_pagecache` in fs/iomap and mm).
-fn mixed(depth: &Depth, direct_pcnt: f64) -> DriverError {
-    DriverError {
-        place: depth.place.clone(),
-        step: "set up the workload's depth".to_owned(),
-        reason: format!(
-            "direct_pcnt is {direct_pcnt}: cached and direct transfers of one file under way at a \
-             time collide, and the kernel fails some of them with EIO"
-        ),
-        advice: "use direct_pcnt 0 or 100, or depth=1".to_owned(),
     }
 }
 
@@ -282,10 +324,31 @@ fn too_large(depth: &Depth, slot_bytes: u64, limit: u64) -> DriverError {
     }
 }
 
-/// Why there is no asynchronous engine, and what to do.
+/// What carries out reads and writes with a depth on this host: a ring is made for a moment.
+pub(crate) fn async_engine() -> AsyncEngine {
+    match Ring::new(1, LARGE_ALIGN as usize, 1) {
+        Ok(_) => AsyncEngine::IoUring,
+        Err(e) => {
+            let (why, advice) = refusal(e);
+            AsyncEngine::Missing(format!("{why}: {e}; {advice}; or write depth=1"))
+        }
+    }
+}
+
 fn unusable(depth: &Depth, e: Errno) -> DriverError {
     let slots = depth.slots;
-    let (why, advice) = match e {
+    let (why, advice) = refusal(e);
+    DriverError {
+        place: depth.place.clone(),
+        step: format!("set up the workload's depth ({slots} operations under way)"),
+        reason: format!("{why}: {e}"),
+        advice: format!("{advice}; or write depth=1 and use more procs, each with a thread"),
+    }
+}
+
+/// Why there is no asynchronous engine, and what to do.
+fn refusal(e: Errno) -> (&'static str, &'static str) {
+    match e {
         Errno::PERM | Errno::ACCES => (
             "io_uring is forbidden here",
             "allow it (sysctl kernel.io_uring_disabled=0; in a container its seccomp profile)",
@@ -304,12 +367,6 @@ fn unusable(depth: &Depth, e: Errno) -> DriverError {
             "raise it (ulimit -n), lower depth",
         ),
         _ => ("io_uring cannot be set up", "see io_uring_setup(2)"),
-    };
-    DriverError {
-        place: depth.place.clone(),
-        step: format!("set up the workload's depth ({slots} operations under way)"),
-        reason: format!("{why}: {e}"),
-        advice: format!("{advice}; or write depth=1 and use more procs, each with a thread"),
     }
 }
 
@@ -317,6 +374,60 @@ fn unusable(depth: &Depth, e: Errno) -> DriverError {
 mod tests {
     use super::*;
     use crate::limits::FdShare;
+    use crate::sys::async_call::Call;
+    use std::io::Write;
+
+    /// One operation, a read of a pipe: it ends when the test writes.
+    fn reading(from: std::io::PipeReader) -> UnderWay {
+        let depth = Depth {
+            place: "host:/mnt".to_owned(),
+            slots: 4,
+            shard_count: 1,
+            largest: 4096,
+            fault: None,
+        };
+        let mut handles = Handles::new(Vec::new(), FdShare { files: 2, dirs: 2 });
+        let opened = UnderWay::open(depth, &mut handles, 2, Clock::real());
+        let mut under_way = *opened.expect("io_uring; sysctl kernel.io_uring_disabled=0");
+        let file = crate::sys::File::of_pipe(from);
+        (under_way.ring.set_file(0, Some(&file))).expect("listed");
+        let begun = under_way.ring.start(1, Call::Read, 0, 0..10, u64::MAX);
+        begun.expect("begun");
+        let now = under_way.clock.now();
+        under_way.enter(now, None).expect("sent");
+        under_way
+    }
+
+    /// While data is made and compared, what ends is noted after each piece.
+    #[test]
+    fn an_operation_that_ends_while_others_are_worked_on_has_its_own_time() {
+        let (from, mut to) = std::io::pipe().expect("pipe");
+        let mut under_way = reading(from);
+        // Little work, and the first piece after the ring was looked at, make no look.
+        under_way.before_work(1 << 20);
+        under_way.note_ended();
+        for _ in 0..PIECE_BYTES / 4096 {
+            under_way.before_work(4096);
+        }
+        assert_eq!(under_way.looked_count, 0);
+        to.write_all(b"abc").expect("written");
+        let mut pieces = 0_u64;
+        while under_way.ended.is_empty() {
+            under_way.before_work(PIECE_BYTES);
+            pieces += 1;
+            std::thread::yield_now();
+            assert!(pieces < 100_000_000, "its end is not noted");
+        }
+        assert!(under_way.looked_count.abs_diff(pieces) <= 1);
+        let noted_by = under_way.clock.now();
+        // The work on others goes on.
+        under_way.before_work(PIECE_BYTES);
+        under_way.before_work(PIECE_BYTES);
+        let (ended, at) = under_way.ended.pop_front().expect("noted");
+        assert_eq!((ended.slot, ended.result), (1, Ok(3)));
+        assert!(at <= noted_by);
+        assert!(under_way.ended.is_empty() && under_way.ring.busy_count() == 0);
+    }
 
     #[test]
     fn the_buffers_of_all_shards_have_half_of_the_memory() {
@@ -328,7 +439,7 @@ mod tests {
             slots: 64,
             shard_count: u32::MAX,
             largest: 4096,
-            mixed_direct_pcnt: None,
+            fault: None,
         };
         let mut handles = Handles::new(Vec::new(), FdShare { files: 2, dirs: 2 });
         let opened = UnderWay::open(depth, &mut handles, 2, Clock::real());

@@ -58,6 +58,10 @@ impl Ring {
         match self.0 {}
     }
 
+    pub(crate) fn has_undelivered(&mut self) -> bool {
+        match self.0 {}
+    }
+
     pub(crate) fn ended_count(&mut self) -> usize {
         match self.0 {}
     }

@@ -220,6 +220,11 @@ fn space(fd: BorrowedFd<'_>) -> Result<Space> {
 }
 
 impl File {
+    #[cfg(test)]
+    pub(crate) fn of_pipe(from: std::io::PipeReader) -> Self {
+        Self(from.into())
+    }
+
     /// One read.
     #[inline]
     pub(crate) fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {

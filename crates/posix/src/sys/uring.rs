@@ -12,13 +12,12 @@
 
 use super::async_call::{Call, Ended, FILES_MAX};
 use super::{Dir, Errno, File, Result};
+use filermark_system::uring::{self, Memory};
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
-use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 /// A pause after the kernel could not take a call for the moment, and how long it is tried.
@@ -75,7 +74,7 @@ impl Ring {
         let count = slots.max(1) as usize;
         let slot_bytes = slot_bytes.max(1).next_multiple_of(crate::buffer::ALIGN);
         let file_count = file_count.clamp(1, FILES_MAX);
-        let ring = set_up(slots.max(1))?;
+        let ring = uring::any(slots.max(1))?;
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
             return Err(Errno::NOSYS);
         }
@@ -282,6 +281,12 @@ impl Ring {
         }
     }
 
+    /// Whether calls have ended that [`Self::next_ended`] does not give before another
+    /// [`Self::wait`]: the kernel has a few words left to write, which needs a system call.
+    pub(crate) fn has_undelivered(&mut self) -> bool {
+        self.ring.submission().taskrun()
+    }
+
     /// Calls that have ended and were not taken yet.
     pub(crate) fn ended_count(&mut self) -> usize {
         self.ring.completion().len()
@@ -350,81 +355,6 @@ impl Drop for Ring {
 pub(crate) fn waits_in_submission(dir: &Dir) -> bool {
     let found = rustix::fs::fstatfs(dir.as_fd());
     found.is_ok_and(|found| found.f_type as u64 == libc::FUSE_SUPER_MAGIC as u64)
-}
-
-/// A ring with the flags that this kernel has, the cheapest first: calls are completed while this
-/// thread waits for them (6.1), or without interrupting it (5.19).
-fn set_up(entries: u32) -> Result<IoUring> {
-    let mut last = Errno::NOSYS;
-    for attempt in 0..3 {
-        let mut builder = IoUring::builder();
-        builder.setup_clamp();
-        match attempt {
-            0 => {
-                builder.setup_single_issuer().setup_defer_taskrun();
-                builder.setup_taskrun_flag();
-            }
-            1 => {
-                builder.setup_coop_taskrun().setup_taskrun_flag();
-            }
-            _ => {}
-        }
-        match builder.build(entries).map_err(Errno::from) {
-            Ok(ring) => return Ok(ring),
-            Err(e) => last = e,
-        }
-        if last != Errno::INVAL {
-            break;
-        }
-    }
-    Err(last)
-}
-
-/// Zeroed memory of its own mapping, at a page's begin. Other parts of the program never get it
-/// while it is mapped, also not by a fork of the process.
-struct Memory {
-    start: NonNull<u8>,
-    bytes: usize,
-    is_leaked: bool,
-}
-
-impl Memory {
-    fn new(bytes: usize) -> Result<Self> {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address that the kernel chooses.
-        let start = unsafe {
-            rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)
-        }?;
-        // SAFETY: exactly the mapping that was just made, which nothing uses yet.
-        let _ = unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxDontFork) };
-        Ok(Self {
-            start: NonNull::new(start.cast()).ok_or(Errno::NOMEM)?,
-            bytes,
-            is_leaked: false,
-        })
-    }
-
-    /// An address in it; its end for a place beyond.
-    fn at(&self, place: usize) -> *mut u8 {
-        // SAFETY: at most one byte beyond the mapping.
-        unsafe { self.start.as_ptr().add(place.min(self.bytes)) }
-    }
-
-    /// Leaves it mapped for the rest of the process.
-    fn leak(&mut self) {
-        self.is_leaked = true;
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        if self.is_leaked {
-            return;
-        }
-        // SAFETY: made by `new`, unmapped once; no slice of it is left, since slices borrow the
-        // ring, and the kernel does not use it, or it would have been leaked.
-        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes) };
-    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ impl Run<'_> {
     /// memory.
     pub fn take_in(&mut self, watch: &mut PhaseWatch, agent: usize, report: Report) {
         let Report::Measured {
-            stats,
+            mut stats,
             clock,
             late_ns,
             warmup_ns,
@@ -61,6 +61,8 @@ impl Run<'_> {
             .clients
             .partition_point(|c| c.client < summary.client);
         measured.clients.insert(place, summary);
+        measured.procs.append(&mut stats.procs);
+        measured.proc_ops.append(&mut stats.proc_ops);
         match measured.stats.window_ns {
             0 => measured.stats = *stats,
             _ => measured.stats.merge(&stats),

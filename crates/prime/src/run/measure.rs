@@ -100,6 +100,7 @@ impl Run<'_> {
         let own_stalls = watchdog.map(Watchdog::finish);
         self.end_watch(&mut watch, agents.now(), &done);
         done?;
+        watch.sort_procs();
         watch.add_stalls(own_stalls);
         if let Some(reason) = watch.invalid_message {
             return Err(OrderError::Failed { reason });

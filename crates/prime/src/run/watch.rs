@@ -13,6 +13,7 @@ use filermark_link::identity;
 use filermark_link::message::{ClockCheck, Order};
 use filermark_model::client_reads::ClientReads;
 use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
+use filermark_model::stats::{ProcOps, ProcStats};
 use filermark_model::{Finding, LoadPoint, Nanos, PointStats};
 use filermark_results::record::{ClientSummary, WarmupRecord};
 use filermark_results::start::StartRecord;
@@ -20,8 +21,11 @@ use filermark_results::start::StartRecord;
 /// The result of a load point.
 #[derive(Default)]
 pub(super) struct PointMeasurement {
-    /// The figures of all clients together.
+    /// The figures of all clients together. The procs are added at the end.
     pub stats: PointStats,
+    /// The procs of all clients, as their figures have arrived.
+    pub procs: Vec<ProcStats>,
+    pub proc_ops: Vec<ProcOps>,
     /// A summary for each client.
     pub clients: Vec<ClientSummary>,
     /// How long WARMUP took, if that was decided while it ran.
@@ -96,6 +100,16 @@ impl PhaseWatch {
     pub fn note_warmup(&mut self) {
         self.measured.warmup = self.warmup.record();
         self.measured.noticed.extend(self.warmup.finding());
+    }
+
+    /// Adds the procs to the figures, in the order of their numbers: sorted once, not for each of
+    /// thousands of clients.
+    pub fn sort_procs(&mut self) {
+        let measured = &mut self.measured;
+        measured.procs.sort_by_key(|proc| proc.proc);
+        measured.proc_ops.sort_by_key(|proc| proc.proc);
+        measured.stats.procs = std::mem::take(&mut measured.procs);
+        measured.stats.proc_ops = std::mem::take(&mut measured.proc_ops);
     }
 
     /// Adds the prime's own stalls, and sorts those of the agents.

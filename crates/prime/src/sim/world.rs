@@ -302,7 +302,7 @@ impl SimState {
         self.deframers[at].push(bytes);
         loop {
             match self.deframers[at].next_frame() {
-                Ok(Some(frame)) => self.post(at, LinkEvent::Message(frame, self.now)),
+                Ok(Some(frame)) => self.post(at, LinkEvent::Message(frame.into(), self.now)),
                 Ok(None) => return,
                 Err(e) => return self.post(at, LinkEvent::Closed(e.to_string())),
             }

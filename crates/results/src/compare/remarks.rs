@@ -61,7 +61,7 @@ fn invalid(record: &RunRecord) -> Option<String> {
     if verdict.is_valid() {
         return None;
     }
-    let reasons = verdict.reasons();
+    let reasons = verdict.invalid();
     let mut named = reasons
         .iter()
         .take(REASONS_NAMED)

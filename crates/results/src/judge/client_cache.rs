@@ -19,11 +19,17 @@ pub fn judge_client_reads(reads: &[ClientReads], here: &BTreeSet<&str>) -> Vec<F
         .filter(|r| r.read_bytes > 0)
         .filter_map(|r| Some((r.memory_bytes()?, r)))
         .collect();
-    // Also if another client could read the same counter.
-    let is_unknown = |r: &&ClientReads| r.read_bytes > 0 && r.fetched_bytes.is_none();
+    let cached = cached(known);
+    // Also if another client could read the same counter. A counter that was read late gives the
+    // most that was fetched: what it shows to be cached is.
+    let is_late_only = |r: &ClientReads| r.fetched_bytes.is_some() && cached.is_some();
+    let is_unknown = |r: &&ClientReads| {
+        let is_known = r.fetched_bytes.is_some() && r.unknown.is_none();
+        r.read_bytes > 0 && !is_known && !is_late_only(r)
+    };
     let unknown: Vec<&ClientReads> = reads.iter().filter(is_unknown).collect();
     let findings = [
-        cached(known),
+        cached,
         unknown_source(&unknown),
         disagreement(&all, &disagreeing),
     ];
@@ -271,6 +277,27 @@ mod tests {
         // One of them could not read the counter.
         let half = [client("h1", "a", None), client("h2", "a", Some(100 * MIB))];
         assert_eq!(judge_client_reads(&half)[0].value, Some(50.0));
+    }
+
+    /// A counter that was read late gives the most that was fetched: enough memory is reported,
+    /// and what is less is not known.
+    #[test]
+    fn a_late_reading_does_not_replace_cached_by_a_note() {
+        let late = |fetched| ClientReads {
+            client: "h1".into(),
+            mounts: vec!["h:/a".into()],
+            file_system: "ext4".into(),
+            counter: ReadCounter::Block,
+            read_bytes: 1000 * MIB,
+            fetched_bytes: Some(fetched * MIB),
+            source: "s".into(),
+            unknown: Some("its counter was read 0.5 s late".into()),
+        };
+        for (fetched, severity) in [(250, Severity::Warning), (950, Severity::Note)] {
+            let found = judge_client_reads(&[late(fetched)]);
+            let severities: Vec<_> = found.iter().map(|f| f.severity).collect();
+            assert_eq!(severities, [severity], "{found:?}");
+        }
     }
 
     /// Two correct clients on the prime's host; one of them was 1.5 s of 10 s late with its

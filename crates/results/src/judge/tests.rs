@@ -3,7 +3,9 @@ use crate::record::is_valid;
 use crate::testing::{plan, quiet_point};
 use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_model::counter::{EARLY_EOFS, VERIFY_ERRORS};
-use filermark_model::plan::{DriverPlan, Limits, PacingMode, PosixPlan};
+use filermark_model::plan::{
+    DelegationUse, DriverPlan, LayoutUse, Limits, NfsPlan, PacingMode, PosixPlan,
+};
 use filermark_model::stats::Interval;
 use filermark_model::{Nanos, Op, OpsPerSec};
 
@@ -257,6 +259,71 @@ fn waits_for_windows_are_noted_above_a_share() {
     let message = &found[0].message;
     assert!(message.starts_with("window_waits = 250: calls waited"));
     assert!(message.contains("5.0 % of the response"), "{message}");
+}
+
+/// The findings on a quiet point of an NFS plan after a change, with these counters.
+fn with_counters(
+    change: impl Fn(&mut NfsPlan),
+    counters: &[(&str, u64)],
+) -> Vec<(Severity, String)> {
+    let (mut stats, mut plan) = (quiet_point(1000.0, 30), plan());
+    let DriverPlan::Nfs(nfs) = &mut plan.driver else {
+        panic!("no plan of NFS");
+    };
+    change(nfs);
+    let counters = counters.iter().map(|(name, n)| ((*name).to_owned(), *n));
+    stats.counters.extend(counters);
+    let found = judge(&stats, LOAD, &plan, 4).into_iter();
+    found.map(|f| (f.severity, f.message)).collect()
+}
+
+/// No counter of RUN has the LAYOUTGETs before RUN: the transfers show what came of them.
+#[test]
+fn transfers_without_layouts_are_a_warning_without_opens_in_run() {
+    let of = |layouts, more: &[(&str, u64)]| {
+        let counters = [&[("READ", 300), ("WRITE", 100)], more].concat();
+        with_counters(|nfs| nfs.layouts = layouts, &counters)
+    };
+    let found = of(LayoutUse::Use, &[]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let text = "data_server_reads + data_server_writes = 0: 400 of 400 READs and WRITEs went to the metadata";
+    assert!(
+        found[0].0 == Severity::Warning && found[0].1.starts_with(text),
+        "{found:?}"
+    );
+    let parts = [("data_server_reads", 300), ("data_server_writes", 50)];
+    let found = of(LayoutUse::Use, &parts);
+    assert!(found[0].1.contains("= 350: 50 of 400"), "{found:?}");
+    let most = [("data_server_reads", 297), ("data_server_writes", 99)];
+    assert_eq!(of(LayoutUse::Use, &most), []);
+    assert_eq!(of(LayoutUse::Refuse, &[]), []);
+    for counter in ["layouts_refused", "layouts_unusable"] {
+        let found = of(LayoutUse::Use, &[(counter, 1)]);
+        assert!(
+            found.len() == 1 && found[0].1.starts_with(counter),
+            "{found:?}"
+        );
+    }
+    let idle = with_counters(|nfs| nfs.layouts = LayoutUse::Use, &[]);
+    assert_eq!(idle, []);
+}
+
+/// Delegations are returned at the end of RUN: without one there was none.
+#[test]
+fn kept_delegations_of_which_there_are_none_are_noted_without_opens_in_run() {
+    let of = |used, counter| with_counters(|nfs| nfs.delegations = used, &[(counter, 1)]);
+    let found = of(DelegationUse::Keep, "READ");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].0 == Severity::Note && found[0].1.starts_with("delegations_returned = 0: "),
+        "{found:?}"
+    );
+    for known in ["OPEN", "delegations_returned"] {
+        assert_eq!(of(DelegationUse::Keep, known), [], "{known}");
+    }
+    let revoked = of(DelegationUse::Keep, "delegations_revoked");
+    assert_eq!(revoked.len(), 1, "its own finding: {revoked:?}");
+    assert_eq!(of(DelegationUse::Refuse, "READ"), []);
 }
 
 /// The findings of the counters of a plan's driver, all above zero: names in their order, and

@@ -213,6 +213,8 @@ fn plan(protocol: Protocol) -> RunPlan {
         biod_max_reads: 2,
         biod_max_writes: 2,
         connections: Connections::PerProc,
+        channels: 1,
+        fewer_channels: false,
         reply_timeout_ms: 60_000,
         connect_timeout_ms: 10_000,
     });

@@ -80,7 +80,8 @@ impl StalledPoints {
             _ => "do",
         };
         let why = match (self.is_only_reason, self.numbers.len()) {
-            (true, _) => "not count only because of stalls",
+            (true, 1) => "not count, and stalled processes are the only reason",
+            (true, _) => "not count, and stalled processes are the only reason in each",
             (false, 1) => "not count, and processes stalled in it",
             (false, _) => "not count, and processes stalled in each of them",
         };
@@ -159,8 +160,8 @@ mod tests {
         stall(&mut record, 2, "a", 3.0);
         stall(&mut record, 3, "b", 7.0);
         let text = NextStep::of(&record).expect("a step").text();
-        let start = "load points 3, 4 do not count only because of stalls, the longest: client b: \
-                     stalled; look for ";
+        let start = "load points 3, 4 do not count, and stalled processes are the only reason in each, the \
+                     longest: client b: stalled; look for ";
         assert!(text.starts_with(start), "{text}");
         assert!(!text.contains("LOAD="), "{text}");
         (0..10).for_each(|at| stall(&mut record, at, "a", 1.0));

@@ -2,7 +2,7 @@
 //! that carry it, and its one slot. A callback whose connection has ended is sent again on another one,
 //! with the same number, so that the client executes it once.
 
-use super::recall::Recall;
+use super::recall::Notice;
 use super::session::Session;
 use filermark_onc::nfs4::seq4_status;
 use filermark_onc::template::CallTemplate;
@@ -101,7 +101,7 @@ pub(crate) struct Callback<'a> {
     pub(crate) sequenceid: u32,
     pub(crate) minor: u32,
     pub(crate) template: &'a CallTemplate,
-    pub(crate) recall: &'a Recall,
+    pub(crate) notice: &'a Notice,
 }
 
 #[derive(Debug)]
@@ -109,7 +109,7 @@ struct InFlight {
     xid: u32,
     message: Vec<u8>,
     outlet: Arc<Outlet>,
-    recall: Recall,
+    notice: Notice,
 }
 
 #[derive(Debug, Default)]
@@ -118,7 +118,7 @@ struct Channel {
     /// Of the last callback.
     sequenceid: u32,
     in_flight: Option<InFlight>,
-    waiting: VecDeque<Recall>,
+    waiting: VecDeque<Notice>,
 }
 
 /// The channel for callbacks of a session.
@@ -172,17 +172,17 @@ impl Back {
         self.status() == 0
     }
 
-    /// Queues a recall, unless it waits already.
-    pub(crate) fn queue(&self, recall: Recall) {
+    /// Queues a callback, unless one about the same waits already.
+    pub(crate) fn queue(&self, notice: Notice) {
         let channel = &mut *self.channel();
-        let is_same = |known: &Recall| known.stateid == recall.stateid;
+        let is_same = |known: &Notice| known.stateid() == notice.stateid();
         let is_known = channel.waiting.iter().any(is_same)
             || channel
                 .in_flight
                 .as_ref()
-                .is_some_and(|sent| is_same(&sent.recall));
+                .is_some_and(|sent| is_same(&sent.notice));
         if !is_known && channel.waiting.len() < WAITING_MAX {
-            channel.waiting.push_back(recall);
+            channel.waiting.push_back(notice);
         }
     }
 
@@ -213,7 +213,7 @@ impl Back {
             }
             return false;
         }
-        let Some(recall) = channel.waiting.pop_front() else {
+        let Some(notice) = channel.waiting.pop_front() else {
             return false;
         };
         let xid = xid();
@@ -224,7 +224,7 @@ impl Back {
                 sequenceid: channel.sequenceid.wrapping_add(1),
                 minor: self.minor,
                 template: &self.template,
-                recall: &recall,
+                notice: &notice,
             },
         );
         outlet.call(xid, session, message.clone());
@@ -232,26 +232,27 @@ impl Back {
             xid,
             message,
             outlet,
-            recall,
+            notice,
         });
         true
     }
 
-    /// The reply to a callback has come. `judge` gets its sequence number, and says what it means. Returns
-    /// the recall.
+    /// The reply to a callback has come. `judge` gets its sequence number and what it
+    /// was about, and says what it means. Returns
+    /// what it was about.
     pub(crate) fn answer(
         &self,
         xid: u32,
-        judge: impl FnOnce(u32) -> Answered,
-    ) -> Option<(Recall, Answered)> {
+        judge: impl FnOnce(u32, &Notice) -> Answered,
+    ) -> Option<(Notice, Answered)> {
         let channel = &mut *self.channel();
         let sent = channel.in_flight.take_if(|sent| sent.xid == xid)?;
-        let answered = judge(channel.sequenceid.wrapping_add(1));
+        let answered = judge(channel.sequenceid.wrapping_add(1), &sent.notice);
         match answered {
             Answered::Executed => channel.sequenceid = channel.sequenceid.wrapping_add(1),
             Answered::Refused => {}
             Answered::Fault => self.is_faulty.store(true, Ordering::Relaxed),
         }
-        Some((sent.recall, answered))
+        Some((sent.notice, answered))
     }
 }

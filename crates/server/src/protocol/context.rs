@@ -56,8 +56,13 @@ impl Shared {
         self.nfs4.files.delegation_counts()
     }
 
-    /// Whether connections are to have a way for callbacks.
+    /// Whether connections are to have a way for callbacks: recalls, and the ends of copies.
     pub(crate) fn has_callbacks(&self) -> bool {
+        !self.options.null
+    }
+
+    /// Whether files may have delegations.
+    pub(crate) fn delegates(&self) -> bool {
         self.options.delegations != Delegations::Off && !self.options.null
     }
 

@@ -140,7 +140,7 @@ impl Service {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> CacheDecision {
-        let delegating = self.shared.has_callbacks().then(|| self.shared.clone());
+        let delegating = self.shared.delegates().then(|| self.shared.clone());
         let undelegated = match &delegating {
             Some(shared) => shared.undelegated3(args, caller),
             None => Ok(None),

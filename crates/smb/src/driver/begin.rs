@@ -138,8 +138,15 @@ impl Core {
         let call = *self.calls.get(slot);
         self.calls.end(slot);
         let op = call.op;
-        tracing::trace!(target: "filermark_smb::rpc", conn = self.conn_of(op), call = slot,
+        tracing::trace!(target: "filermark_smb::rpc", conn = call.conn, call = slot,
             kind = ?call.kind, ?verdict, frames = physical, "ended");
+        if physical > 0 {
+            let mut transferred = 0;
+            if let CallOutcome::Transferred(bytes) = verdict {
+                transferred = bytes;
+            }
+            self.channels.count(call.conn, transferred);
+        }
         let verdict = accept_existing(call.kind, verdict);
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;

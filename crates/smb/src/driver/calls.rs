@@ -4,6 +4,7 @@
 use filermark_driver_kit::extends;
 use filermark_driver_kit::sockets::CallBase;
 use filermark_engine::driver::Status;
+use filermark_model::Nanos;
 
 /// The server's id of an open file: both halves with SMB2, the second with SMB1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,11 @@ pub(crate) struct Call {
     pub(crate) is_garbage: bool,
     /// The session ended before it was done.
     pub(crate) is_lost: bool,
+    /// How often it was sent again on another channel, and since when.
+    pub(crate) replays: u8,
+    pub(crate) lost_at: Nanos,
+    /// How often it has waited then.
+    pub(crate) replay_waits: u16,
     /// SMB1: bytes received of the answer to a transaction.
     pub(crate) received: u32,
     /// SMB1, signed: the number that its reply is signed with.
@@ -122,6 +128,9 @@ impl From<CallBase> for Call {
             status: 0,
             is_garbage: false,
             is_lost: false,
+            replays: 0,
+            lost_at: Nanos::ZERO,
+            replay_waits: 0,
             received: 0,
             reply_sequence: 0,
         }

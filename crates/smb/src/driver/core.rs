@@ -4,6 +4,7 @@
 //! connections.
 
 use super::calls::{Call, FileId, Kind};
+use super::channels::Channels;
 use super::counters::Counters;
 use super::ops::LogicalOp;
 use filermark_driver_kit::marker::OwnerTexts;
@@ -12,7 +13,6 @@ use filermark_engine::data::History;
 use filermark_engine::driver::ObjectId;
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::session_action::{HandleId, ProcPath};
-use std::convert::Infallible;
 use std::fmt::Write as _;
 
 /// Most files of one proc that can be open at once.
@@ -26,11 +26,14 @@ pub(crate) struct Settings {
     pub(crate) writes_max: u32,
     /// Largest transfer that the user allows, in bytes.
     pub(crate) block_max: u32,
+    /// Sessions work with the channels that the server binds.
+    pub(crate) fewer_channels: bool,
 }
 
 /// A proc of the shard.
 #[derive(Debug)]
 pub(crate) struct Proc {
+    /// Its connection; with several channels the first of its session.
     pub(crate) conn: u32,
     /// Path of its directory from the share on, without a backslash at either end.
     pub(crate) base: Box<str>,
@@ -133,8 +136,14 @@ pub(crate) enum SessionState {
     Deleted,
 }
 
-/// SMB has no timers of its own.
-pub(crate) type Timer = Infallible;
+/// Timers; a session with one channel has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// A lost channel is to be made again.
+    MakeChannel { conn: u32 },
+    /// A call that was sent again is tried once more.
+    Replay { xid: u32 },
+}
 
 /// The state of a shard.
 #[derive(Debug)]
@@ -148,6 +157,8 @@ pub(crate) struct Core {
     pub(crate) procs: Vec<Proc>,
     pub(crate) ops: Ops<LogicalOp>,
     pub(crate) calls: Calls<Call>,
+    /// The channels of sessions that have several.
+    pub(crate) channels: Channels,
     /// How often each connection has ended. Files that were open before are closed.
     pub(crate) epochs: Vec<u32>,
     /// Largest read and write of each connection, in bytes.
@@ -181,7 +192,7 @@ impl Core {
     /// that of a call that has just ended, or [`Core::submit`] has checked it.
     pub(crate) fn call(&mut self, op: u32, kind: Kind, offset: u64, length: u32) {
         let logical = self.ops.get_mut(op);
-        let conn = self.procs[logical.proc as usize].conn;
+        let conn = (self.channels).next(self.procs[logical.proc as usize].conn);
         if let Some(call) = self.calls.begin(op, conn, self.state.now) {
             call.kind = kind;
             call.offset = offset;
@@ -216,7 +227,7 @@ impl Core {
         self.call(op, kind, offset, rest);
     }
 
-    /// Notes the end of a connection, with which its open files are lost.
+    /// Notes the end of a connection (of all channels), with which its open files are lost.
     pub(crate) fn end_epoch(&mut self, conn: u32) {
         self.epochs[conn as usize] = self.epochs[conn as usize].wrapping_add(1);
         for proc in self.procs.iter_mut().filter(|p| p.conn == conn) {

@@ -58,6 +58,15 @@ impl Counters {
         self.tallies[tally as usize] += count;
     }
 
+    /// Adds counters with these names, and resets them.
+    pub(crate) fn take_named(
+        names: &[String],
+        counts: &mut [u64],
+        into: &mut BTreeMap<String, u64>,
+    ) {
+        take_counts(names.iter().map(String::as_str), counts, into);
+    }
+
     /// Adds all counters that are not zero to `into`, and resets them.
     pub(crate) fn take(&mut self, into: &mut BTreeMap<String, u64>) {
         take_counts(KINDS, &mut self.kinds, into);

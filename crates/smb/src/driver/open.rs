@@ -1,6 +1,7 @@
 //! The connections of a shard, and which proc uses which.
 
 use super::SmbDriver;
+use super::channels::Channels;
 use super::core::{Core, Proc, SessionState, Settings};
 use super::counters::Counters;
 use super::protocol::ConnState;
@@ -14,6 +15,7 @@ use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardSetup};
 use filermark_model::Nanos;
 use filermark_model::plan::{MountPoint, SmbPlan, Transport};
+use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,6 +38,7 @@ impl Settings {
         Self {
             reads_max: plan.biod_max_reads.max(1),
             writes_max: plan.biod_max_writes.max(1),
+            fewer_channels: plan.fewer_channels,
             block_max: plan
                 .block_size_max
                 .unwrap_or(TRANSFER_MAX)
@@ -52,7 +55,8 @@ impl SmbDriver {
             Transport::Tcp,
             setup.shard,
             setup.shard_count,
-        );
+        )
+        .with_width(self.plan.channels);
         let mut places: HashMap<&MountPoint, ShareState> = HashMap::new();
         let mut procs = Vec::with_capacity(setup.procs.len());
         for proc in &setup.procs {
@@ -65,6 +69,7 @@ impl SmbDriver {
                 }
             };
             // A connection has one tree, so procs of different shares do not share one.
+            // With several channels it is the first of the session's.
             let state = || ConnState::new(place.login.clone());
             let conn = conns.next(&proc.mount, place.address, state);
             procs.push(Proc::new(proc.number, conn, &place.run_dir));
@@ -109,8 +114,17 @@ fn core(plan: &SmbPlan, setup: &ShardSetup, procs: Vec<Proc>, conns: usize) -> C
         counters: Counters::new(),
         path: String::new(),
         session: SessionState::Valid,
+        channels: Channels::new(conns, plan.channels, random_guid),
         epochs: vec![0; conns],
     }
+}
+
+/// An identity of a client. It has to be another one than those of others, not a secret.
+fn random_guid() -> [u8; 16] {
+    let mut guid = [0; 16];
+    // Without random bytes no login is possible either, which says so.
+    let _ = SystemRandom::new().fill(&mut guid);
+    guid
 }
 
 /// The time of day at which the clock was at zero, in 100 ns since 1601.

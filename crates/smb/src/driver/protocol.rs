@@ -1,11 +1,13 @@
 //! SMB on the loop of the driver kit: a handshake sets up the session of a connection, and a
 //! window limits the calls under way.
 //!
-//! Calls are not retransmitted: they use open files, which are lost with their connection. A
+//! Calls are not retransmitted: they use open files, which are lost with their connection. (With
+//! several channels they are sent again on another one: see `failover`.) A
 //! logon that the server has refused is not repeated, because servers lock accounts after
 //! several failures.
 
 use super::calls::{Call, CallOutcome};
+use super::channels::Stage;
 use super::core::{Core, Timer};
 use super::counters::Tally;
 use super::session::{MessageOutcome, SessionProtocol};
@@ -18,6 +20,7 @@ use filermark_model::Nanos;
 use filermark_net::FrameProgress;
 use filermark_smbwire::error::SetupError;
 use filermark_smbwire::frame::{self, Front};
+use filermark_smbwire::smb2;
 use filermark_tls::TlsError;
 use std::collections::BTreeMap;
 use std::io;
@@ -28,7 +31,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct ConnState {
     login: Arc<Login>,
-    session: SessionProtocol,
+    pub(super) session: SessionProtocol,
     /// The outcome of the messages of the current read so far.
     outcome: MessageOutcome,
     /// After a loss, this connection tests whether the server still accepts the user.
@@ -45,14 +48,36 @@ impl ConnState {
         }
     }
 
+    /// Begins the set-up of the session, or of another channel of it.
+    pub(super) fn begin(
+        &mut self,
+        guid: Option<[u8; 16]>,
+        session: Option<&smb2::Session>,
+    ) -> Event {
+        match self.session.begin(&self.login, guid, session) {
+            Ok(()) => Event::Send,
+            Err(error) => self.refused(&error),
+        }
+    }
+
+    /// The share, as the user names it.
+    pub(super) fn place(&self) -> &str {
+        &self.login.place
+    }
+
     /// The event if the server refuses the user, or no logon is possible.
     fn refused(&self, error: &SetupError) -> Event {
+        Event::Refused(self.why(error))
+    }
+
+    /// Why there is no session, with advice. A user who is refused is not tried again.
+    pub(super) fn why(&self, error: &SetupError) -> String {
         let error = self.login.explain(error);
         let advice = match error.advice.is_empty() {
             true => String::new(),
             false => format!("; {}", error.advice),
         };
-        Event::Refused(format!("{}{advice}", error.reason))
+        format!("{}{advice}", error.reason)
     }
 }
 
@@ -88,11 +113,35 @@ impl WireProtocol for Core {
         Self::submit(self, request)
     }
 
-    fn connected(&mut self, _conn: u32, state: &mut ConnState) -> Event {
-        match state.session.begin(&state.login) {
-            Ok(()) => Event::Send,
-            Err(error) => state.refused(&error),
+    fn connected(&mut self, conn: u32, state: &mut ConnState) -> Event {
+        match self.channels.are_several() {
+            true => self.begin_channel(conn, state),
+            false => state.begin(None, None),
         }
+    }
+
+    fn go_on(&mut self, conn: u32, state: &mut ConnState) -> Event {
+        match self.channels.are_several() && self.channels.can_go_on(conn) {
+            true => self.begin_channel(conn, state),
+            false => Event::Nothing,
+        }
+    }
+
+    fn is_needed(&self, conn: u32) -> bool {
+        self.channels.is_needed(conn)
+    }
+
+    fn given_up(&mut self, conn: u32, _state: &mut ConnState) -> Option<io::Error> {
+        let is_given_up = self.channels.stage(conn) == Stage::GivenUp;
+        is_given_up.then(|| io::Error::other(super::failover::GIVEN_UP))
+    }
+
+    fn fire(&mut self, timer: Timer) {
+        self.fire_timer(timer);
+    }
+
+    fn stopping(&mut self) {
+        self.end_waits();
     }
 
     fn may_reconnect(&mut self, state: &mut ConnState) -> bool {
@@ -102,7 +151,10 @@ impl WireProtocol for Core {
     }
 
     fn closed(&mut self, conn: u32, state: &mut ConnState) {
-        self.end_epoch(conn);
+        match self.channels.are_several() {
+            true => self.channel_down(conn),
+            false => self.end_epoch(conn),
+        }
         if std::mem::take(&mut state.tests_login) {
             state.login.end_trial();
         }
@@ -123,7 +175,10 @@ impl WireProtocol for Core {
     fn call_sent(&mut self, slot: u32) {
         let call = self.calls.get(slot);
         tracing::trace!(target: "filermark_smb::rpc", conn = call.conn, call = slot, kind = ?call.kind, messages = call.left, "sent");
-        self.counters.call(call.kind);
+        match call.replays {
+            0 => self.counters.call(call.kind),
+            _ => self.counters.add(Tally::ReplayedCalls),
+        }
         self.ops.get_mut(call.op).stamp_sent(self.state.now);
     }
 
@@ -152,6 +207,9 @@ impl WireProtocol for Core {
     }
 
     fn fail_call(&mut self, slot: u32, status: Status) {
+        if self.channels.are_several() && self.replay(slot) {
+            return;
+        }
         let now = self.state.now;
         self.end_call(slot, CallOutcome::Ends(status), 0, now);
     }
@@ -173,6 +231,7 @@ impl WireProtocol for Core {
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
         self.counters.take(into);
+        self.channels.take_counters(into);
     }
 
     fn transfer_bytes(&self) -> (u32, u32) {
@@ -216,15 +275,22 @@ impl Core {
             },
             MessageOutcome::Send => Event::Send,
             MessageOutcome::SessionDeleted => {
+                if self.channels.are_several() {
+                    self.session_lost(conn);
+                }
                 Event::Lost(io::Error::other("the server has ended the session"))
             }
             MessageOutcome::Ready => {
                 state.login.let_in(self.state.now);
                 state.tests_login = false;
                 self.transfers[conn as usize] = state.session.transfers(&self.settings);
-                Event::Up
+                match self.channels.are_several() {
+                    true => self.channel_up(conn, state.session.smb2()),
+                    false => Event::Up,
+                }
             }
             MessageOutcome::Refused => match state.session.take_refusal() {
+                Some(error) if let Some(event) = self.bind_refused(conn, state, &error) => event,
                 Some(error) if Login::is_final(&error) => state.refused(&error),
                 // A server that is starting or busy may accept the logon later.
                 Some(error) => Event::Lost(io::Error::other(error.to_string())),

@@ -12,6 +12,7 @@ use filermark_engine::driver::Status;
 use filermark_model::Nanos;
 use filermark_smbwire::error::{DecodeError, SetupError};
 use filermark_smbwire::settings::Next;
+use filermark_smbwire::smb2::{self, session::Marks};
 
 /// The longest message before the session is set up, in bytes.
 const SETUP_MESSAGE_MAX: usize = 256 << 10;
@@ -63,9 +64,18 @@ pub(crate) struct SessionProtocol {
 }
 
 impl SessionProtocol {
-    /// Begins the handshake on a new connection.
-    pub(crate) fn begin(&mut self, login: &Login) -> Result<(), SetupError> {
-        let mut handshake = login.handshake()?;
+    /// Begins the handshake on a new connection. `guid`: one of several of its session, or of
+    /// the session that the connection is to be bound to.
+    pub(crate) fn begin(
+        &mut self,
+        login: &Login,
+        guid: Option<[u8; 16]>,
+        session: Option<&smb2::Session>,
+    ) -> Result<(), SetupError> {
+        let mut handshake = match guid {
+            None => login.handshake()?,
+            Some(guid) => login.channel(guid, session)?,
+        };
         self.setup.clear();
         handshake.first(&mut self.setup)?;
         self.handshake = Some(handshake);
@@ -85,6 +95,14 @@ impl SessionProtocol {
     /// Why the server refuses the logon.
     pub(crate) fn take_refusal(&mut self) -> Option<SetupError> {
         self.refusal.take()
+    }
+
+    /// The session, if it is one of SMB2.
+    pub(crate) fn smb2(&self) -> Option<&smb2::Session> {
+        match &self.session {
+            Some(Session::Smb2(session)) => Some(session),
+            Some(Session::Smb1(_)) | None => None,
+        }
     }
 
     /// Largest transfers of the session that the user's settings allow, in bytes.
@@ -125,7 +143,16 @@ impl SessionProtocol {
         }
         match session {
             Session::Smb1(session) => wire::encode(&mut **session, window, core, slot, out),
-            Session::Smb2(session) => wire::encode(&mut **session, window, core, slot, out),
+            Session::Smb2(session) => {
+                if core.channels.are_several() {
+                    let call = core.calls.get(slot);
+                    session.mark(Marks {
+                        channel_sequence: core.channels.sequence(conn),
+                        is_replay: call.replays > 0 && call.kind.has_replay_flag(),
+                    });
+                }
+                wire::encode(&mut **session, window, core, slot, out);
+            }
         }
         core.calls.get_mut(slot).left = messages as u8;
         true
@@ -259,6 +286,11 @@ pub(crate) fn part_answered(core: &mut Core, slot: u32, good: CallOutcome, now: 
     if call.status == NETWORK_SESSION_EXPIRED && !call.is_garbage {
         return core.call_again(slot);
     }
+    let is_replay = call.replays > 0;
+    if is_replay && core.replay_waits(slot) {
+        return;
+    }
+    let call = core.calls.get(slot);
     let verdict = match (call.is_garbage, call.is_lost, call.status) {
         (true, ..) => {
             core.counters.add(Tally::BadReplies);
@@ -267,6 +299,10 @@ pub(crate) fn part_answered(core: &mut Core, slot: u32, good: CallOutcome, now: 
         (_, true, _) => CallOutcome::Ends(Status::Disconnected),
         (.., 0) => good,
         (.., status) => CallOutcome::Failed(status),
+    };
+    let verdict = match is_replay {
+        true => core.accept_replayed(slot, verdict, now),
+        false => verdict,
     };
     // One frame and one round trip, however many messages are in it.
     core.end_call(slot, verdict, 1, now);

@@ -254,6 +254,8 @@ fn servers_that_make_no_sense_are_refused_and_not_waited_for() {
 /// Settings that no server is needed for.
 fn anonymous(dialect: Dialect) -> SmbPlan {
     SmbPlan {
+        channels: 1,
+        fewer_channels: false,
         dialects: (dialect, dialect),
         signing: Signing::Auto,
         encryption: Encryption::Auto,

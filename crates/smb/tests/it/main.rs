@@ -1,5 +1,6 @@
 //! The driver, the client and the claims against Samba.
 
+mod channels;
 mod check_list;
 mod claim;
 mod client;

@@ -6,6 +6,8 @@ use crate::error::DecodeError;
 use aes::cipher::KeyInit;
 use aes::{Aes128Enc, Aes256Enc};
 use ring::aead;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of the transform header, which takes the place of the message's own before it.
 pub const TRANSFORM: usize = 52;
@@ -80,7 +82,9 @@ pub struct Sealer {
     key: Key,
     cipher: Cipher,
     count: u64,
-    lane: u16,
+    lane: u32,
+    /// The last lane of the key that is in use.
+    last_lane: Arc<AtomicU32>,
 }
 
 impl std::fmt::Debug for Sealer {
@@ -97,6 +101,7 @@ impl Sealer {
             cipher,
             count: 0,
             lane: 0,
+            last_lane: Arc::default(),
         }
     }
 
@@ -106,14 +111,18 @@ impl Sealer {
     }
 
     /// One with the same key whose nonces are all others than this one's, and than those of
-    /// whatever was made of it before.
+    /// whatever else was made with the key: several connections of a session use it at once.
     pub(crate) fn fork(&self) -> Self {
         Self {
             key: self.key.clone(),
             cipher: self.cipher,
             // Goes on counting: lanes may come round, counts do not.
             count: self.count,
-            lane: self.lane.wrapping_add(1),
+            lane: self
+                .last_lane
+                .fetch_add(1, Ordering::Relaxed)
+                .wrapping_add(1),
+            last_lane: self.last_lane.clone(),
         }
     }
 
@@ -126,7 +135,8 @@ impl Sealer {
         self.count = self.count.wrapping_add(1);
         let mut nonce = [0; 12];
         nonce[..8].copy_from_slice(&self.count.to_le_bytes());
-        nonce[8..10].copy_from_slice(&self.lane.to_le_bytes());
+        // The shortest nonce has three bytes for it.
+        nonce[8..11].copy_from_slice(&self.lane.to_le_bytes()[..3]);
         let used = self.cipher.nonce_len();
         head.fill(0);
         head[..4].copy_from_slice(&TRANSFORM_ID);

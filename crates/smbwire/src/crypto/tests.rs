@@ -287,4 +287,10 @@ fn a_sealer_for_a_new_login_repeats_no_nonce() {
         }
         sealer = sealer.fork();
     }
+    // Several connections of a session, each made of the same one.
+    for mut other in [sealer.fork(), sealer.fork(), sealer.fork().fork()] {
+        let mut frame = [0; 120];
+        other.seal(1, &mut frame);
+        assert!(nonces.insert(frame[20..31].to_vec()));
+    }
 }

@@ -110,6 +110,7 @@ fn outputs(bytes: &[u8]) {
 pub fn session(signing: Option<SigningAlgorithm>, cipher: Option<Cipher>) -> Session {
     let key = [7; 32];
     Session {
+        marks: session::Marks::default(),
         dialect: Dialect::V311,
         session_id: 0x0102_0304_0506_0708,
         tree_id: 9,

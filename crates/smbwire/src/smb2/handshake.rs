@@ -5,13 +5,14 @@
 //! It has no sockets: what is appended is sent, what comes is handed to
 //! [`Handshake::reply`]. It logs in once and never again of its own accord.
 
+mod bind;
 mod choose;
 pub(super) mod fuzzing;
 mod negotiate;
 mod setup;
 mod tree;
 
-use super::header::{self, Header, flags};
+use super::header::{self, Command, Header, flags};
 use super::session::{CREDITS_ASKED, Session};
 use super::{Credits, Messages, Request, Response};
 use crate::auth::Authenticator;
@@ -37,6 +38,10 @@ pub struct Handshake {
     /// The session, as far as it has come; from the start in a new login.
     session: Option<Session>,
     session_id: u64,
+    /// The session is to have several channels.
+    has_channels: bool,
+    /// The session that the connection is to be bound to.
+    base: Option<Box<Session>>,
 }
 
 /// Which reply is waited for.
@@ -82,6 +87,8 @@ impl Handshake {
             negotiated: None,
             session: None,
             session_id: 0,
+            has_channels: false,
+            base: None,
         }
     }
 
@@ -185,7 +192,10 @@ impl Handshake {
     /// Appends a request that no session protects yet; in a new login, the session does.
     fn send<R: Request>(&mut self, out: &mut Vec<u8>, request: &R) -> Result<(), SetupError> {
         let header = Header {
-            session_id: self.session_id,
+            session_id: match R::COMMAND {
+                Command::Negotiate => 0,
+                _ => self.session_id,
+            },
             credits: CREDITS_ASKED,
             credit_charge: 0,
             ..Header::request(R::COMMAND, self.next_id()?)
@@ -193,6 +203,9 @@ impl Handshake {
         let Some(session) = &mut self.session else {
             let frame = frame::begin(out);
             let message = header::append(out, &header, request);
+            if header.session_id != 0 {
+                self.sign_by_base(out.get_mut(message..).unwrap_or_default());
+            }
             self.preauth.add(out.get(message..).unwrap_or_default());
             frame::finish(out, frame);
             return Ok(());

@@ -39,6 +39,8 @@ pub struct Session {
     pub share: Share,
     /// Who the server takes the user for.
     pub user: User,
+    /// What requests say about lost channels.
+    pub(super) marks: Marks,
     /// Whether and how messages are protected.
     pub(super) protection: Protection,
     /// The server's first token, for logging in once more.
@@ -73,6 +75,16 @@ pub enum User {
     Guest,
     /// An anonymous user.
     Anonymous,
+}
+
+/// What requests of a session with several channels say (MS-SMB2 2.2.1.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// How many channels have been lost (ChannelSequence): the server refuses what was sent
+    /// before such a loss and comes after it (MS-SMB2 3.3.5.2.10).
+    pub channel_sequence: u16,
+    /// The request was sent on a channel that was lost (SMB2_FLAGS_REPLAY_OPERATION).
+    pub is_replay: bool,
 }
 
 /// What protects the messages of a session.
@@ -155,8 +167,26 @@ impl Session {
             session_id: self.session_id,
             credit_charge: if self.has_multi_credit() { charge } else { 0 },
             credits: charge.saturating_add(CREDITS_ASKED),
+            status: self.marks.channel_sequence as u32,
+            flags: match self.marks.is_replay {
+                true => flags::REPLAY,
+                false => 0,
+            },
             ..Header::request(command, message_id)
         }
+    }
+
+    /// What the next requests say about lost channels. (For dialects from 3.0 on; others have
+    /// no such field.)
+    #[inline]
+    pub const fn mark(&mut self, marks: Marks) {
+        self.marks = marks;
+    }
+
+    /// The same session for other connections that are to be bound to it.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        self.fork()
     }
 
     /// Appends a request, and gives where it begins. What it takes is [`Self::charge`] of
@@ -207,6 +237,14 @@ impl Session {
     #[inline]
     pub const fn has_multi_credit(&self) -> bool {
         self.capabilities & capability::LARGE_MTU != 0
+    }
+
+    /// Whether other connections can be bound to the session, as the server says.
+    pub const fn has_channels(&self) -> bool {
+        let has_keys = self.protection.signer.is_some();
+        has_keys
+            && self.capabilities & capability::MULTI_CHANNEL != 0
+            && matches!(self.dialect, Dialect::V300 | Dialect::V302 | Dialect::V311)
     }
 
     /// Whether leases can be asked for; version 2 of them from 3.0 on.

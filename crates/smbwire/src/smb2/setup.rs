@@ -19,6 +19,9 @@ pub mod session_flag {
 /// One leg of proving who the user is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionSetupRequest<'a> {
+    /// The connection is to become another channel of the session that the header names
+    /// (SMB2_SESSION_FLAG_BINDING).
+    pub binds: bool,
     /// See [`super::negotiate::security_mode`].
     pub security_mode: u8,
     /// [`super::negotiate::capability::DFS`], or nothing.
@@ -34,7 +37,7 @@ impl Request for SessionSetupRequest<'_> {
 
     fn encode(&self, out: &mut Vec<u8>) {
         out.put_u16(25);
-        out.push(0); // flags
+        out.push(self.binds.into()); // flags
         out.push(self.security_mode);
         out.put_u32(self.capabilities);
         out.put_u32(0); // channel

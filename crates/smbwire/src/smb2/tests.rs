@@ -16,6 +16,7 @@ use proptest::prelude::*;
 
 fn session(large: bool) -> Session {
     Session {
+        marks: session::Marks::default(),
         dialect: Dialect::V311,
         session_id: 11,
         tree_id: 12,
@@ -301,4 +302,19 @@ fn a_reply_is_taken_by_its_command_and_status() {
         "there is nothing in it"
     );
     assert!(Session::take(&list, directory, 0, &[]).is_err());
+}
+
+#[test]
+fn requests_state_which_loss_of_a_channel_they_come_after() {
+    let mut one = session(true);
+    let header = one.header(Command::Write, 7, 1);
+    assert_eq!((header.status, header.flags), (0, 0));
+    one.mark(session::Marks {
+        channel_sequence: 0x0102,
+        is_replay: true,
+    });
+    let bytes = one.header(Command::Write, 7, 1).to_bytes();
+    // ChannelSequence and a reserved field take the place of the status (MS-SMB2 2.2.1.2).
+    assert_eq!(bytes[8..12], [2, 1, 0, 0]);
+    assert_eq!(bytes[16..20], 0x2000_0000_u32.to_le_bytes());
 }

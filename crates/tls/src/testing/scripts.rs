@@ -3,7 +3,8 @@
 //!
 //! A script is the sizes of the pieces (one byte each, behind a byte with their number), then items: a byte, a
 //! length of two bytes, and so many bytes. With a first byte below 128 the item is a sound record of that type,
-//! otherwise its bytes are sent as they are.
+//! otherwise its bytes are sent as they are. With 127 the item before is sent again: its length is how often,
+//! and it has no bytes. So a short script reaches the limits of a channel.
 
 use crate::channel::HEADROOM;
 use crate::{Channel, SCRATCH_MIN, TlsError};
@@ -13,6 +14,13 @@ const DATA: u8 = 23;
 const KEY_UPDATE: [u8; 4] = [24, 0, 0, 1];
 /// The longest record that is sound, in bytes.
 const PLAIN_MAX: usize = 16 << 10;
+
+/// The type of an item that repeats the one before, and how often at most: more than the limits of a channel
+/// need.
+const AGAIN: u8 = 127;
+const AGAIN_MAX: usize = 64;
+/// Bytes of a stream after which nothing is repeated.
+const REPEATED_MAX: usize = 256 << 10;
 
 /// A record's type, or a number from 128 on, and its bytes.
 type Item<'a> = (u8, &'a [u8]);
@@ -52,25 +60,45 @@ fn stream(mut items: &[u8], is_client: bool) -> Result<Stream, TlsError> {
         data: Vec::new(),
     };
     let mut is_sound = true;
+    let mut last: Item<'_> = (128, &[]);
     while let Some(([kind, high, low], rest)) = items.split_first_chunk() {
         let length = usize::from(u16::from_be_bytes([*high, *low]));
-        let (bytes, behind) = rest.split_at(length.min(rest.len()).min(PLAIN_MAX));
-        items = behind;
-        if *kind >= 128 {
-            made.wire.extend_from_slice(bytes);
-            is_sound &= bytes.is_empty();
+        if *kind == AGAIN {
+            items = rest;
+            for _ in 0..length.min(AGAIN_MAX) {
+                if made.wire.len() < REPEATED_MAX {
+                    append(&mut made, &mut peer, &mut is_sound, last)?;
+                }
+            }
             continue;
         }
-        peer.append_any(*kind, bytes, &mut made.wire)?;
-        match read(*kind, bytes) {
-            (DATA, plain) if is_sound => made.data.extend_from_slice(plain),
-            (HANDSHAKE, [.., a, b, c, d, 0 | 1]) if [*a, *b, *c, *d] == KEY_UPDATE => {
-                peer.take_next_key()?;
-            }
-            _ => {}
-        }
+        let (bytes, behind) = rest.split_at(length.min(rest.len()).min(PLAIN_MAX));
+        (items, last) = (behind, (*kind, bytes));
+        append(&mut made, &mut peer, &mut is_sound, last)?;
     }
     Ok(made)
+}
+
+fn append(
+    made: &mut Stream,
+    peer: &mut Channel,
+    is_sound: &mut bool,
+    (kind, bytes): Item<'_>,
+) -> Result<(), TlsError> {
+    if kind >= 128 {
+        made.wire.extend_from_slice(bytes);
+        *is_sound &= bytes.is_empty();
+        return Ok(());
+    }
+    peer.append_any(kind, bytes, &mut made.wire)?;
+    match read(kind, bytes) {
+        (DATA, plain) if *is_sound => made.data.extend_from_slice(plain),
+        (HANDSHAKE, [.., a, b, c, d, 0 | 1]) if [*a, *b, *c, *d] == KEY_UPDATE => {
+            peer.take_next_key()?;
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// Hands a stream to a channel in pieces of these sizes, again and again.
@@ -127,7 +155,9 @@ pub fn check(script: &[u8]) -> Result<[Received; 2], TlsError> {
 /// Scripts of which each has another outcome: names and texts.
 pub fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let update = [24, 0, 0, 1, 1];
-    let items: [(&str, &[Item<'_>]); 7] = [
+    // The begin of a message of 1 MiB, then 2 KiB of it for each item.
+    let long = [4, 16, 0, 0].repeat(512);
+    let items: [(&str, &[Item<'_>]); 9] = [
         ("data", &[(23, b"call"), (23, b""), (23, b"another call")]),
         (
             "update",
@@ -148,6 +178,11 @@ pub fn samples() -> Vec<(&'static str, Vec<u8>)> {
             &[(22, &update[..2]), (21, &[1, 90]), (22, &update[2..])],
         ),
         ("padding", &[(0, b"call\x17\0\0"), (23, b"more")]),
+        ("long", &[(23, b"call"), (22, &long), (AGAIN, &[0; 40])]),
+        (
+            "many",
+            &[(23, b"call"), (22, &[24, 0, 0, 1, 0]), (AGAIN, &[0; 40])],
+        ),
         (
             "junk",
             &[
@@ -167,7 +202,10 @@ pub fn samples() -> Vec<(&'static str, Vec<u8>)> {
         for (kind, bytes) in items {
             script.push(*kind);
             script.extend_from_slice(&(bytes.len() as u16).to_be_bytes());
-            script.extend_from_slice(bytes);
+            // Of a repetition only the count is in the script.
+            if *kind != AGAIN {
+                script.extend_from_slice(bytes);
+            }
         }
         script
     };

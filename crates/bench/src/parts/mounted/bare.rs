@@ -1,7 +1,7 @@
 //! The bare loops: the system calls of the driver, on the same files or on as many names in the
 //! same directories, and nothing else.
 
-use super::FILE_BYTES;
+use super::transfers::FILE_BYTES;
 use crate::turns::Turn;
 use filermark_engine::sys::thread_cpu;
 use filermark_model::{Bucket, Rng};

@@ -63,6 +63,26 @@ parameters! {
          never; a server that requires it is refused. required: always. The names of the \
          ciphers: always, with that one; aes-128-ccm from 3.0, the others for 3.1.1.",
     );
+    SMB_CHANNELS: u32 = p(
+        Kind::Int(1, SmbPlan::CHANNELS_MAX as u64, "connections"),
+        "Connections of each session (multichannel), from SMB 3.0",
+    )
+    .default("1")
+    .help(
+        "As NCONNECT of NFS: each connection of CONNECTIONS becomes this many connections of one \
+         session, which the server binds to it. Calls are spread over them in turn. Calls of a \
+         connection that is lost are sent again over the others, unless they cannot be sent twice \
+         (the record counts both); open files stay open as long as one connection is left.",
+    );
+    SMB_CHANNELS_FEWER: bool = p(
+        Kind::Switch,
+        "Work with fewer channels than SMB_CHANNELS where the server refuses some",
+    )
+    .default("off")
+    .help(
+        "off: a connection that the server does not bind to its session ends the run. on: the \
+         session has those that the server binds, and the record counts the others (channels_refused).",
+    );
     SMB_PORT: u16 = p(PORT, "TCP port of the SMB servers").default("445");
 }
 

@@ -53,7 +53,8 @@ fn attributes() -> impl Strategy<Value = Attributes> {
     let rest = (align, depth, spot);
     (percents, any::<[bool; 3]>(), rest).prop_map(|(p, flags, (align, depth, spot))| Attributes {
         write_commit_pcnt: p[0],
-        direct_pcnt: p[1],
+        // Not with each size of writes.
+        direct_pcnt: if depth > 1 { 0.0 } else { p[1] },
         osync_pcnt: p[2],
         geometric_pcnt: p[3],
         compress_pcnt: p[4],

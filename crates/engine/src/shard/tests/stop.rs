@@ -214,6 +214,7 @@ impl Case {
                 background: false,
                 unpaced: false,
                 proc_count: 1,
+                depth: 1,
                 seconds: seconds as usize,
                 live: None,
             };

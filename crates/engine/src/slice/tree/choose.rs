@@ -6,7 +6,7 @@ use crate::file_action::{FileAction, FileKind, FileRef, Io};
 use crate::proc::{ChosenAction, PendingEffect};
 use filermark_model::rng::hash3;
 use filermark_model::transfer_bytes::GEOMETRIC_PART;
-use filermark_model::workload::HotSpot;
+use filermark_model::workload::{Attributes, HotSpot};
 use filermark_model::{Bucket, Nanos, Op, PosixOp, Rng};
 
 /// Mapped ranges begin at whole multiples of this, in bytes.
@@ -78,9 +78,11 @@ impl TreeSlice {
     ) -> Option<FileAction> {
         let file = self.existing(bucket, number);
         let content = self.content(bucket, number);
-        let size = self.sizes.created(bucket, number);
+        // Only transfers need it, and it takes as long as a part of a short call.
+        let size = |tree: &Self| tree.sizes.created(bucket, number);
         Some(match op {
             PosixOp::Read | PosixOp::ReadRandom => {
+                let size = size(self);
                 let (offset, length) = match op == PosixOp::Read {
                     true => self.in_sequence(rng, op, bucket, number, size),
                     false => self.at_random(rng, op, now, size),
@@ -95,6 +97,7 @@ impl TreeSlice {
                 }
             }
             PosixOp::Write | PosixOp::WriteRandom => {
+                let size = self.whole_blocks(size(self));
                 let (offset, length) = match op == PosixOp::Write {
                     true => self.in_sequence(rng, op, bucket, number, size),
                     false => self.at_random(rng, op, now, size),
@@ -109,7 +112,7 @@ impl TreeSlice {
                 }
             }
             PosixOp::Rmw => {
-                let (offset, length) = self.at_random(rng, op, now, size);
+                let (offset, length) = self.at_random(rng, op, now, size(self));
                 let io = self.write_io(rng);
                 FileAction::Rmw {
                     file,
@@ -121,6 +124,7 @@ impl TreeSlice {
             }
             PosixOp::ReadFile => {
                 let (seed, io) = (rng.next_u64(), self.read_io(rng));
+                let size = size(self);
                 FileAction::ReadFile {
                     file,
                     content,
@@ -131,6 +135,7 @@ impl TreeSlice {
             }
             PosixOp::WriteFile => {
                 let (seed, io) = (rng.next_u64(), self.write_io(rng));
+                let size = size(self);
                 FileAction::WriteFile {
                     file,
                     content,
@@ -141,7 +146,7 @@ impl TreeSlice {
             }
             PosixOp::MmapRead => {
                 let length = self.draw_length(rng, op);
-                let (offset, length) = range(rng, size, length, PAGE, None);
+                let (offset, length) = range(rng, size(self), length, PAGE, None);
                 FileAction::MmapRead {
                     file,
                     content,
@@ -151,7 +156,7 @@ impl TreeSlice {
             }
             PosixOp::MmapWrite => {
                 let length = self.setup.workload.write_transfers.draw(rng);
-                let (offset, length) = range(rng, size, length, PAGE, None);
+                let (offset, length) = range(rng, size(self), length, PAGE, None);
                 let commit = self.write_io(rng).commit;
                 FileAction::MmapWrite {
                     file,
@@ -237,6 +242,19 @@ impl TreeSlice {
             FileKind::File
         };
         self.named(bucket, number, kind)
+    }
+
+    /// The part of a file that writes go to: all of it, but for the bytes after the last whole
+    /// block where direct writes are under way at a time ([`WorkloadObject::depth_fault`]).
+    ///
+    /// [`WorkloadObject::depth_fault`]: filermark_model::WorkloadObject::depth_fault
+    fn whole_blocks(&self, size: u64) -> u64 {
+        let a = &self.setup.workload.attributes;
+        let block = u64::from(Attributes::DIRECT_BLOCK_BYTES);
+        match a.depth > 1 && a.direct_pcnt > 0.0 && size >= block {
+            true => size - size % block,
+            false => size,
+        }
     }
 
     fn in_sequence(

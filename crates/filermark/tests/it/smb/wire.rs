@@ -2,7 +2,7 @@
 //! number and times are those of the record.
 
 use super::{ProtocolCase, readable, samba, sweep};
-use crate::load_guard::{alone, when_quiet};
+use crate::load_guard::{alone, beside_others, when_quiet};
 use crate::sweep::Ended;
 use crate::wire::between_pauses;
 use filermark_model::Op;
@@ -57,8 +57,8 @@ fn counted(ended: &Ended, case: ProtocolCase) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn alone_tshark_finds_every_message_of_a_run_well_formed_and_counted() {
-    let _turn = alone();
+fn tshark_finds_every_message_of_a_run_well_formed_and_counted() {
+    let _turn = beside_others();
     let Some(samba) = samba(readable()) else {
         return;
     };

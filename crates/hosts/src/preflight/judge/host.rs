@@ -7,6 +7,7 @@ use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use filermark_link::clocks::ClockOffset;
 use filermark_model::Bytes;
+use filermark_model::survey::AsyncEngine;
 use filermark_model::units::counted;
 
 /// Times of day that differ by more than this cause a warning, in nanoseconds `[own]`.
@@ -59,6 +60,25 @@ pub(super) fn low_ports(client: &Client<'_>) -> Option<Check> {
                 return Some(check);
             };
             Some(check.fix(setcap_command(client.ssh, client.host, &quote(program))))
+        }
+    }
+}
+
+/// Workloads with a depth: whether reads and writes can be asynchronous on the client.
+pub(super) fn depth(client: &Client<'_>) -> Option<Check> {
+    let depth = client.needs.depth;
+    if depth <= 1 {
+        return None;
+    }
+    match &client.facts.async_engine {
+        AsyncEngine::Unknown => None,
+        AsyncEngine::IoUring => {
+            let sentence = format!("reads and writes with a depth of {depth} use io_uring");
+            Some(Check::ok(client.name, "depth", sentence))
+        }
+        AsyncEngine::Missing(why) => {
+            let sentence = format!("reads and writes with a depth of {depth} cannot begin: {why}");
+            Some(Check::failure(client.name, "depth", sentence).fix_as_stated())
         }
     }
 }

@@ -136,8 +136,9 @@ fn judge_export(client: &Client<'_>, server: &ServerInfo, export: &ExportInfo) -
         }
         Err(reason) => {
             let check = Check::failure(client.name, "mount", reason.clone());
-            // The list of exports explains no failure of TLS.
-            let explains = !reason.contains("TLS");
+            // The list of exports explains no failure of TLS or Kerberos.
+            let of_others = ["TLS", "certificate", "Kerberos"];
+            let explains = !of_others.iter().any(|word| reason.contains(word));
             match client.driver.facts().export_command.filter(|_| explains) {
                 Some(command_template) => check.fix(command(command_template, &server.host, "")),
                 None => check,
@@ -190,5 +191,13 @@ mod tests {
             [CheckStatus::Failure, CheckStatus::Failure]
         );
         assert!(dead.iter().all(|c| c.command.is_some()));
+        for reason in [
+            "no TLS",
+            "the server's certificate has expired",
+            "Kerberos: no ticket",
+        ] {
+            let refused = server(Ok(120), Err(reason.into()));
+            assert_eq!(refused[1].command, None, "{reason}");
+        }
     }
 }

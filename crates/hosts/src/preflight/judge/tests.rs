@@ -6,6 +6,7 @@ use crate::preflight::needs::Needs;
 use filermark_link::facts::{LimitFacts, MountEntry, MountInfo};
 use filermark_model::launch::{HostPlan, LauncherKind};
 use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::survey::AsyncEngine;
 use filermark_results::Environment;
 
 /// A client without problems.
@@ -144,6 +145,29 @@ fn a_lost_client_is_reported_and_the_others_are_checked() {
         of_b.iter().all(|c| c.verdict == CheckStatus::Ok),
         "{of_b:?}"
     );
+}
+
+#[test]
+fn a_depth_is_checked_with_the_reason_why_it_cannot_be() {
+    let mut made = HealthyClient::new();
+    made.facts.async_engine = AsyncEngine::Missing("io_uring is forbidden here: EPERM".into());
+    assert!(host::depth(&made.client()).is_none(), "no depth");
+    made.needs.depth = 32;
+    let check = host::depth(&made.client()).expect("a check");
+    assert_eq!(check.verdict, CheckStatus::Failure);
+    assert!(
+        check.sentence.contains("forbidden here: EPERM"),
+        "{check:?}"
+    );
+    made.facts.async_engine = AsyncEngine::IoUring;
+    let check = host::depth(&made.client()).expect("a check");
+    assert_eq!(check.verdict, CheckStatus::Ok);
+    assert!(
+        check.sentence.contains("depth of 32 use io_uring"),
+        "{check:?}"
+    );
+    made.facts.async_engine = AsyncEngine::Unknown;
+    assert!(host::depth(&made.client()).is_none());
 }
 
 #[test]

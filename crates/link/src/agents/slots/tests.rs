@@ -23,7 +23,7 @@ impl AgentLinks for Queue {
             return None;
         };
         self.now.set(self.now.get() + Nanos::from_millis(10));
-        Some((at, LinkEvent::Message(message(), received)))
+        Some((at, LinkEvent::Message(message().into(), received)))
     }
 
     fn cut(&mut self, _: usize) {}

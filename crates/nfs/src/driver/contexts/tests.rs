@@ -82,7 +82,7 @@ impl Contexts {
             earlier: Vec::new(),
             number: 1,
             losses: 0,
-            renewal: Renewal::NotNeeded,
+            renewal: Renewal::Unplanned,
         };
         Some(Self {
             places: vec![place],
@@ -91,8 +91,12 @@ impl Contexts {
             sent: HashMap::new(),
             waiting: Vec::new(),
             plain: Vec::new(),
-            has_timer: false,
+            timer_at: None,
         })
+    }
+
+    pub(in crate::driver) fn has_timer(&self) -> bool {
+        self.timer_at.is_some()
     }
 
     /// Whether a connection is woken when there is a context.
@@ -112,6 +116,67 @@ fn a_context_without_numbers_is_replaced_before_a_call_is_refused() {
             return;
         };
         assert_eq!(contexts.space(0, Nanos::ZERO), wanted, "{next}");
-        assert_eq!(contexts.is_renewing(), is_renewing, "{next}");
+        let look = contexts.next_timer(Nanos::ZERO);
+        assert_eq!(look, is_renewing.then_some(LOOK_INTERVAL), "{next}");
     }
+}
+
+/// The next context is established while calls have the one whose ticket is about to expire; calls that are under way
+/// in that one get their replies.
+#[test]
+fn a_context_is_replaced_before_its_ticket_expires() {
+    let hour = Duration::from_secs(3_600);
+    let (Some(mut contexts), Ok(mut next)) = (Contexts::for_tests(1), GssContext::for_tests(1))
+    else {
+        return;
+    };
+    let place = &mut contexts.places[0];
+    let current = place.current.as_mut().expect("there is one");
+    current.live_for(hour);
+    current.window.take();
+    next.live_for(hour);
+    let (at, due) = (Nanos::from_secs(5), Nanos::from_secs(5 + 2_700));
+    assert_eq!(contexts.next_timer(at), Some(due), "three quarters of it");
+    assert_eq!(contexts.next_timer(due), None, "there is a timer");
+    // Before that nothing is begun.
+    assert_eq!(contexts.renew(Nanos(due.0 - 1)), Renewed::default());
+    assert!(matches!(contexts.places[0].renewal, Renewal::At(time) if time == due));
+    let (sender, receiver) = sync_channel(1);
+    contexts.places[0].renewal = Renewal::UnderWay(receiver);
+    assert_eq!(contexts.renew(due), Renewed::default());
+    assert_eq!(
+        contexts.space(0, due),
+        Space::Free,
+        "calls have the earlier one"
+    );
+    assert_eq!(contexts.next_timer(due), Some(due + LOOK_INTERVAL));
+    sender.send(Ok(Box::new(next))).expect("it is waited for");
+    let found = due + LOOK_INTERVAL;
+    assert_eq!(contexts.renew(found).established, 1);
+    assert_eq!(
+        (contexts.places[0].number, contexts.places[0].earlier.len()),
+        (2, 1)
+    );
+    assert!(contexts.places[0].context(1).is_some());
+    assert_eq!(
+        contexts.next_timer(found),
+        Some(found + Nanos::from_secs(2_700))
+    );
+    // One that cannot be established leaves the calls the context that there is.
+    let (sender, receiver) = sync_channel(1);
+    contexts.places[0].renewal = Renewal::UnderWay(receiver);
+    drop(sender);
+    contexts.renew(found);
+    assert_eq!(contexts.space(0, found), Space::Free);
+}
+
+#[test]
+fn a_ticket_that_is_about_to_expire_is_not_asked_for_all_the_time() {
+    let mut left = Duration::from_secs(36_000);
+    let mut steps = 0;
+    while left > Duration::ZERO {
+        left = left.saturating_sub(Duration::from_nanos(renewed_after(left).0));
+        steps += 1;
+    }
+    assert!(steps < 12, "{steps}");
 }

@@ -1,5 +1,5 @@
 //! Answers to calls of the server on the connection (RFC 8881 section 20): recalls of delegations
-//! and layouts, and what else a server may call, as it may wait for an answer.
+//! and layouts, the end of copies, and what else a server may call, as it may wait for an answer.
 
 use super::setup::lost;
 use super::state::Sessions;
@@ -166,6 +166,7 @@ impl Core<Sessions> {
                 Nfsstat4::Ok
             }
             Args::Layoutrecall(args) => self.recall_layouts(conn, args),
+            Args::Offload(args) => self.offload_ended(conn, args),
             Args::Getattr(args) => match self.delegated_attributes(conn, args) {
                 None => Nfsstat4::Badhandle,
                 Some((change, size)) => {

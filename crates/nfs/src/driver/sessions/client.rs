@@ -2,6 +2,7 @@
 
 use super::devices::Device;
 use crate::version4::{ClientIdentity, Established, SessionRequest, SessionSetup};
+use filermark_driver_kit::sockets::Turns;
 use filermark_model::Nanos;
 use filermark_onc::nfs4::Sessionid4;
 use std::collections::VecDeque;
@@ -44,9 +45,7 @@ impl Ending {
 pub(crate) struct Client {
     identity: ClientIdentity,
     /// The numbers of its connections.
-    conns: Vec<u32>,
-    /// The place of the last one that a call went over.
-    turn: usize,
+    conns: Turns,
     /// Those whose calls wait for a slot, the longest wait first.
     pub(super) blocked: VecDeque<u32>,
     /// The connection on which the session is set up.
@@ -94,8 +93,7 @@ impl Client {
     pub(crate) fn new(identity: ClientIdentity) -> Self {
         Self {
             identity,
-            conns: Vec::new(),
-            turn: 0,
+            conns: Turns::default(),
             blocked: VecDeque::new(),
             set_up_by: None,
             setup: None,
@@ -143,19 +141,19 @@ impl Client {
     /// Its connections.
     #[inline]
     pub(super) fn conns(&self) -> &[u32] {
-        &self.conns
+        self.conns.conns()
     }
 
     /// Adds a connection. Nothing is allocated after that when one waits for a slot.
     pub(super) fn add_conn(&mut self, conn: u32) {
-        self.conns.push(conn);
-        self.blocked.reserve(self.conns.len());
+        self.conns.add(conn);
+        self.blocked.reserve(self.conns.conns().len());
     }
 
-    /// The connection after the one of the last turn.
-    pub(super) fn take_turn(&mut self) -> u32 {
-        self.turn = (self.turn + 1) % self.conns.len().max(1);
-        self.conns.get(self.turn).copied().unwrap_or_default()
+    /// The next connection after that of the last turn which is fit.
+    #[inline]
+    pub(super) fn take_turn(&mut self, is_fit: impl Fn(u32) -> bool) -> Option<u32> {
+        self.conns.next(is_fit)
     }
 
     /// Whether another connection than this one sets the session up.

@@ -144,16 +144,8 @@ impl Core<Sessions> {
         kind: fn(u32) -> StateCall,
     ) -> bool {
         let handle = self.handle_of(proc, key);
-        let place = self.own.keep_closing(Closing {
-            stateid,
-            handle,
-            proc,
-            key,
-            owner: None,
-            lock_owner: None,
-            layout: None,
-            is_unclosed: false,
-        });
+        let of = Closing::new(stateid, handle, (proc, key));
+        let place = self.own.keep_closing(of);
         if !self.own_call(conn, op, kind(place)) {
             self.own.forget_closing(place);
             return false;
@@ -221,11 +213,16 @@ impl Core<Sessions> {
 
     /// Whether an operation that creates a file is under way for the client.
     fn creates(&self, conn: u32) -> bool {
-        let is_create = |slot: u32| self.calls.get(slot).procedure == Procedure::Create;
-        let mut conns = self.own.client_of(conn).conns().iter();
-        conns.any(|conn| {
+        let mut queued = self.queued(conn);
+        queued.any(|slot| self.calls.get(slot).procedure == Procedure::Create)
+    }
+
+    /// The calls in the queues of a connection's client.
+    pub(super) fn queued(&self, conn: u32) -> impl Iterator<Item = u32> {
+        let conns = self.own.client_of(conn).conns().iter();
+        conns.flat_map(|conn| {
             let first = self.calls.first(*conn);
-            std::iter::successors(first, |slot| self.calls.after(*slot)).any(is_create)
+            std::iter::successors(first, |slot| self.calls.after(*slot))
         })
     }
 

@@ -41,14 +41,8 @@ impl Core<Sessions> {
         let granted = self.own.layouts.get(layout).and_then(|of| of.stateid);
         let of_open = Stateid4 { seqid: 0, ..open };
         let place = self.own.keep_closing(Closing {
-            stateid: granted.unwrap_or(of_open),
-            handle,
-            proc,
-            key,
-            owner: None,
-            lock_owner: None,
             layout: Some(layout),
-            is_unclosed: false,
+            ..Closing::new(granted.unwrap_or(of_open), handle, (proc, key))
         });
         if !self.own_call(conn, op, kind(place)) {
             self.own.forget_closing(place);
@@ -83,6 +77,7 @@ impl Core<Sessions> {
         }
         self.own.layouts.let_go(layout);
         self.wake(of.proc, key.unwrap_or(of.key));
+        self.close_detached(of.proc, key);
     }
 
     /// Begins LAYOUTGET for an open file; `false`: there is no capacity for a call.
@@ -180,8 +175,7 @@ impl Core<Sessions> {
         });
         let is_gone = |entry: &FileLayout| entry.standing == Standing::Gone;
         if self.own.layouts.get(of).is_none_or(is_gone) {
-            // The server has lost its open, and the layout with it.
-            return;
+            return self.return_late(slot, place, granted.stateid);
         }
         let version = |id: &Deviceid4| self.own.client_of(conn).version_of(id);
         let usable = usable_layout(granted, access, version);
@@ -359,6 +353,7 @@ impl Core<Sessions> {
             file.is_sent = false;
             self.counters.add_many(Tally::LayoutsUnusable, refused);
             self.wake(proc, key);
+            self.close_detached(proc, Some(key));
         }
     }
 }

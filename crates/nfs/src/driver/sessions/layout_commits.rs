@@ -156,7 +156,11 @@ impl Core<Sessions> {
 
     /// An operation has ended: calls that wait for its COMMIT go on.
     pub(super) fn wake_after(&mut self, op: u32) {
-        if self.own.waiting.is_empty() || !self.own.uses_layouts() {
+        if !self.own.uses_layouts() {
+            return;
+        }
+        self.note_unsettled(op);
+        if self.own.waiting.is_empty() {
             return;
         }
         let logical = self.ops.get(op);
@@ -167,6 +171,22 @@ impl Core<Sessions> {
         };
         for object in [own, logical.target.object].into_iter().flatten() {
             self.wake(proc, opens::of_object(object));
+        }
+    }
+
+    /// Notes that an operation ends without the COMMIT that it was to make.
+    fn note_unsettled(&mut self, op: u32) {
+        let logical = self.ops.get(op);
+        let has_ranges = !logical.sent.is_empty() || !logical.lost.is_empty() || logical.resending;
+        let target = logical.target.object;
+        let Some(object) = target.filter(|_| logical.commits_file && has_ranges) else {
+            return;
+        };
+        let file = self.own.opens[logical.proc as usize].get(opens::of_object(object));
+        if let Some(layout) = file.and_then(|file| file.layout)
+            && let Some(layout) = self.own.layouts.get_mut(layout)
+        {
+            layout.is_unsettled = true;
         }
     }
 
@@ -202,11 +222,7 @@ impl Core<Sessions> {
             }
             Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => return Err(status.into()),
             Err(status) => {
-                tracing::warn!(
-                    %status,
-                    "LAYOUTCOMMIT was refused: the metadata server may not know what was written to a \
-                     data server, and reads through it may find an earlier end of the file"
-                );
+                warn_of_refusal(status);
                 let layout = self.own.closing(place).and_then(|of| of.layout);
                 if let Some(layout) = layout.and_then(|of| self.own.layouts.get_mut(of)) {
                     layout.is_commit_refused = true;
@@ -229,6 +245,15 @@ impl Core<Sessions> {
         }
         self.end_asking(&of, layout);
     }
+}
+
+/// Says what follows from a LAYOUTCOMMIT that was refused.
+pub(super) fn warn_of_refusal(status: Nfsstat4) {
+    tracing::warn!(
+        %status,
+        "LAYOUTCOMMIT was refused: the metadata server may not know what was written to a data server, and \
+         reads through it may find an earlier end of the file"
+    );
 }
 
 /// LAYOUTCOMMIT of a whole file that was written up to this byte.

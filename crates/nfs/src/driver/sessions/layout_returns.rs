@@ -2,11 +2,11 @@
 //! CB_LAYOUTRECALL (section 20.3), and what is lost.
 
 use super::compounds::StateCall;
-use super::layout_commits::layoutcommit;
+use super::layout_commits::{layoutcommit, warn_of_refusal};
 use super::layouts::{FileLayout, Standing, TransferError};
 use super::opens;
 use super::results::{Early, Results};
-use super::state::{Closing, Sessions};
+use super::state::{Closing, Left, Sessions};
 use crate::driver::core::Core;
 use crate::driver::counters::Tally;
 use crate::driver::reply::CallOutcome;
@@ -30,14 +30,19 @@ impl Core<Sessions> {
         let known = returned
             .layout
             .and_then(|place| self.own.layouts.get(place));
-        let Some((layout, stateid)) = known.and_then(|known| Some((known, known.stateid?))) else {
+        let stateid = match known {
+            Some(known) => known.stateid,
+            // It came when its file was not open any more.
+            None => Some(returned.stateid),
+        };
+        let Some(stateid) = stateid else {
             return;
         };
         if commits {
-            compound.op(&layoutcommit(stateid, layout.last_write));
+            compound.op(&layoutcommit(stateid, known.and_then(|of| of.last_write)));
         }
         let mut report = Vec::new();
-        let body = match &layout.error {
+        let body = match known.and_then(|known| known.error.as_ref()) {
             None => &NOTHING_TO_REPORT[..],
             Some(error) => {
                 append_report(error, stateid, &mut report);
@@ -69,10 +74,11 @@ impl Core<Sessions> {
             let due: Vec<(u32, u32)> = self.own.opens[proc].layouts().filter(is_due).collect();
             for (key, layout) in due {
                 let place = (proc as u32, key);
-                let standing = self.own.layouts.get(layout).map(|of| of.standing);
-                let is_begun = match standing == Some(Standing::Recalled)
-                    && self.has_uncommitted(place, layout)
-                {
+                let known = self.own.layouts.get(layout);
+                let is_committed_first = known
+                    .is_some_and(|of| of.standing == Standing::Recalled && !of.is_unsettled)
+                    && self.has_uncommitted(place, layout);
+                let is_begun = match is_committed_first {
                     true => opens::object_of(key)
                         .is_none_or(|object| self.settle_file(proc as u32, object)),
                     false => self.return_layout(conn, place, layout),
@@ -89,10 +95,7 @@ impl Core<Sessions> {
     fn return_layout(&mut self, conn: u32, (proc, key): (u32, u32), layout: u32) -> bool {
         let known = self.own.layouts.get(layout);
         let commits = known.is_some_and(|known| known.last_write.is_some());
-        let op = match opens::object_of(key) {
-            Some(_) => None,
-            None => Some(opens::fill_of(key)),
-        };
+        let op = opens::fill_of(key);
         let kind = |place| StateCall::ReturnLayout(place, commits);
         self.begin_layout_call(op, conn, (proc, key), kind)
     }
@@ -111,76 +114,81 @@ impl Core<Sessions> {
         })
     }
 
-    /// The results of LAYOUTCOMMIT and LAYOUTRETURN; `Err`: why the layouts were not returned.
+    /// The results of PUTFH, LAYOUTCOMMIT and LAYOUTRETURN; `false`: the layouts were not returned, and
+    /// what is behind them in the COMPOUND was not executed.
     pub(super) fn return_results(
-        &mut self,
-        commits: bool,
-        compound: &mut Results<'_>,
-    ) -> Result<Result<(), Nfsstat4>, DecodeError> {
-        if commits && let Err(status) = compound.read::<LayoutcommitArgs<'_>>()? {
-            return Ok(Err(status));
-        }
-        if let Err(status) = compound.read::<LayoutreturnArgs<'_>>()? {
-            return Ok(Err(status));
-        }
-        self.counters.add(Tally::LayoutsReturned);
-        Ok(Ok(()))
-    }
-
-    /// The results of a CLOSE behind the LAYOUTRETURN of the file's layouts: if the server does not know
-    /// those, the CLOSE alone follows.
-    pub(super) fn close_returning_results(
         &mut self,
         (place, commits): (u32, bool),
         compound: &mut Results<'_>,
     ) -> Result<bool, Early> {
-        let returned = match compound.read::<PutfhArgs<'_>>()? {
-            Ok(()) => self.return_results(commits, compound)?,
-            Err(status) => Err(status),
-        };
-        match returned {
-            Ok(()) => Ok(true),
-            Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => Err(status.into()),
-            Err(status) => {
+        match returned(commits, compound)? {
+            Ok(()) => {
+                self.counters.add(Tally::LayoutsReturned);
+                return Ok(true);
+            }
+            Err((status @ (Nfsstat4::Delay | Nfsstat4::Grace), _)) => return Err(status.into()),
+            Err((status, Left::Return)) => {
+                warn_of_refusal(status);
+                self.own.note_left(place, Left::Return);
+            }
+            Err((status, left)) => {
                 tracing::debug!(%status, "LAYOUTRETURN was refused");
                 self.counters.add(Tally::LayoutsLost);
-                self.own.set_unclosed(place, true);
-                Ok(false)
+                self.own.note_left(place, left);
             }
         }
+        Ok(false)
     }
 
-    /// A CLOSE with LAYOUTRETURN has ended: begins the CLOSE alone, if that was not executed.
-    pub(super) fn close_alone(
+    /// A call that returns layouts has ended. If one of its operations was refused, begins a call with those
+    /// behind it: the server keeps the layout, and the open, until they come.
+    pub(super) fn send_left(
         &mut self,
         conn: u32,
         op: u32,
-        place: u32,
+        kind: StateCall,
         outcome: CallOutcome,
     ) -> bool {
+        let (place, closes) = match kind {
+            StateCall::CloseReturning(place, _) => (place, true),
+            StateCall::ReturnLayout(place, _) => (place, false),
+            _ => return false,
+        };
         let is_unanswered = matches!(
             outcome,
             CallOutcome::Ends(Status::TimedOut | Status::Disconnected)
         );
-        let is_unclosed = self.own.set_unclosed(place, false);
-        is_unclosed && !is_unanswered && self.own_call(conn, Some(op), StateCall::Close(place))
+        let kind = match (self.own.take_left(place), closes) {
+            (Left::Return, true) => StateCall::CloseReturning(place, false),
+            (Left::Return, false) => StateCall::ReturnLayout(place, false),
+            (Left::Close, true) => StateCall::Close(place),
+            (Left::Close, false) | (Left::Nothing, _) => return false,
+        };
+        !is_unanswered && self.own_call(conn, Some(op), kind)
     }
 
-    pub(super) fn return_layout_results(
-        &mut self,
-        commits: bool,
-        compound: &mut Results<'_>,
-    ) -> Result<CallOutcome, Early> {
-        let returned = match compound.read::<PutfhArgs<'_>>()? {
-            Ok(()) => self.return_results(commits, compound)?,
-            Err(status) => Err(status),
+    /// A layout has come for a file that is not open any more as it was asked for: it is returned
+    /// (RFC 8881 section 18.44.3), unless the file has got it with its next open.
+    pub(super) fn return_late(&mut self, slot: u32, place: u32, stateid: Stateid4) {
+        let call = self.calls.get(slot);
+        let (op, conn) = (call.op, call.conn);
+        let Some(of) = self.own.closing(place) else {
+            return;
         };
-        match returned {
-            Ok(()) => {}
-            Err(status @ (Nfsstat4::Delay | Nfsstat4::Grace)) => return Err(status.into()),
-            Err(_) => self.counters.add(Tally::LayoutsLost),
+        let file = self.own.opens[of.proc as usize].get(of.key);
+        let layout = file.and_then(|file| self.own.layouts.get(file.layout?));
+        let known = layout.and_then(|layout| layout.stateid);
+        if known.is_some_and(|known| known.other == stateid.other) {
+            return;
         }
-        Ok(CallOutcome::Ok)
+        let of = Closing::new(stateid, of.handle, (of.proc, of.key));
+        let place = self.own.keep_closing(of);
+        if self.own_call(conn, Some(op), StateCall::ReturnLayout(place, false)) {
+            self.own.client(conn).closing += 1;
+        } else {
+            // It is not used: if the server recalls it, there is none (section 12.5.5.1).
+            self.own.forget_closing(place);
+        }
     }
 
     /// LAYOUTRETURN has ended, whatever its outcome.
@@ -222,6 +230,7 @@ impl Core<Sessions> {
                 found = true;
                 if layout.standing == Standing::Good {
                     layout.standing = Standing::Recalled;
+                    layout.is_unsettled = false;
                     self.counters.add(Tally::LayoutsRecalled);
                 }
             }
@@ -247,6 +256,22 @@ impl Core<Sessions> {
         self.counters
             .add_many(Tally::LayoutsLost, u64::from(was_granted));
     }
+}
+
+/// What a COMPOUND that returns layouts says of PUTFH, LAYOUTCOMMIT and LAYOUTRETURN: the first refusal, and what
+/// was not executed because of it.
+fn returned(
+    commits: bool,
+    compound: &mut Results<'_>,
+) -> Result<Result<(), (Nfsstat4, Left)>, DecodeError> {
+    if let Err(status) = compound.read::<PutfhArgs<'_>>()? {
+        return Ok(Err((status, Left::Close)));
+    }
+    if commits && let Err(status) = compound.read::<LayoutcommitArgs<'_>>()? {
+        return Ok(Err((status, Left::Return)));
+    }
+    let returned = compound.read::<LayoutreturnArgs<'_>>()?;
+    Ok(returned.map(|_| ()).map_err(|status| (status, Left::Close)))
 }
 
 /// `ff_layoutreturn4` with an error (RFC 8435 section 9.3).

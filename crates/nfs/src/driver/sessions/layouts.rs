@@ -94,6 +94,9 @@ pub(super) struct FileLayout {
     pub(super) reported: Option<u64>,
     /// LAYOUTCOMMIT was refused since the last write: only the CLOSE reports it once more.
     pub(super) is_commit_refused: bool,
+    /// A COMMIT has failed since they were recalled: they are returned all the same, and what it was to cover is
+    /// written again.
+    pub(super) is_unsettled: bool,
     /// The first error of a data server.
     pub(super) error: Option<TransferError>,
 }
@@ -129,6 +132,7 @@ impl FileLayout {
             last_write: None,
             reported: None,
             is_commit_refused: false,
+            is_unsettled: false,
             error: None,
         })
     }
@@ -185,6 +189,7 @@ impl FileLayout {
         self.stateid = None;
         self.last_write = None;
         self.is_commit_refused = false;
+        self.is_unsettled = false;
         self.error = None;
     }
 }

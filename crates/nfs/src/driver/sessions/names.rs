@@ -80,7 +80,7 @@ impl Core<Sessions> {
     /// The directory and name of the file with this key; `None`: no operation has named it.
     pub(super) fn name_of(&self, proc: u32, key: u32) -> Option<NameTarget<'_>> {
         let Some(object) = opens::object_of(key) else {
-            return Some(self.place(self.ops.get(opens::fill_of(key))));
+            return Some(self.place(self.ops.get(opens::fill_of(key)?)));
         };
         let (dir, name) = self.own.names[proc as usize].get(object)?;
         Some(NameTarget {

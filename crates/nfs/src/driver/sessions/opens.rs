@@ -4,12 +4,14 @@
 use super::owners::{LockOwner, Owner};
 use filermark_engine::driver::ObjectId;
 use filermark_engine::name::Name;
-use filermark_onc::nfs4::{Stateid4, share};
+use filermark_onc::nfs4::{Fh4, Stateid4, share};
 
 /// Most files that a proc keeps open.
 pub(super) const OPENS_MAX: usize = 64;
 /// Keys from here on are those of operations that fill a file; objects have lower numbers.
 const FILLED: u32 = 1 << 31;
+/// Keys from here on are those of files that were replaced and are not closed yet.
+const DETACHED: u32 = FILLED | 1 << 30;
 
 /// The key of an object's open.
 pub(super) const fn of_object(object: ObjectId) -> u32 {
@@ -21,12 +23,17 @@ pub(super) const fn of_fill(op: u32) -> u32 {
     op | FILLED
 }
 
-/// The operation that fills the file of a key.
-pub(super) const fn fill_of(key: u32) -> u32 {
-    key & !FILLED
+/// The operation that fills the file of a key; `None`: none does.
+pub(super) fn fill_of(key: u32) -> Option<u32> {
+    (key & FILLED != 0 && !is_detached(key)).then_some(key & !FILLED)
 }
 
-/// The object of a key; `None`: the file of a fill.
+/// Whether the key is that of a file which was replaced and is not closed yet.
+pub(super) const fn is_detached(key: u32) -> bool {
+    key & DETACHED == DETACHED
+}
+
+/// The object of a key; `None`: the file of a fill, or one that was replaced.
 pub(super) const fn object_of(key: u32) -> Option<ObjectId> {
     match key & FILLED {
         0 => Some(ObjectId(key)),
@@ -103,6 +110,17 @@ pub(crate) struct ProcOpens {
     /// Keys of files that were removed or renamed, with the calls under way that use these: another file may have
     /// the key since then. Nearly always empty.
     gone: Vec<(u32, u32)>,
+    /// Handles of files that no object has any more, by key. Nearly always empty.
+    left: Vec<(u32, Fh4)>,
+}
+
+/// An open file that is not in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdleFile {
+    pub(super) key: u32,
+    /// Its entry in the table of layouts.
+    pub(super) layout: Option<u32>,
+    last_use: u64,
 }
 
 impl ProcOpens {
@@ -217,6 +235,31 @@ impl ProcOpens {
             self.keys.swap_remove(at);
             let file = self.files.swap_remove(at);
             self.note_gone(key, file.users);
+            self.left.retain(|(of, _)| *of != key);
+        }
+    }
+
+    /// The handle of a file that no object has any more.
+    pub(super) fn left_handle(&self, key: u32) -> Option<&Fh4> {
+        let found = self.left.iter().find(|(of, _)| *of == key);
+        found.map(|(_, handle)| handle)
+    }
+
+    /// The key of a file stands for another one from now on: an open file gets a key of its own, with its handle.
+    /// One that is being opened keeps its key, which the end of the OPEN has.
+    pub(super) fn detach(&mut self, key: u32, handle: Fh4) {
+        self.left.retain(|(of, _)| *of != key);
+        match self.get(key).map(|file| file.state) {
+            Some(OpenState::Open(_)) => {
+                let mut keys = DETACHED..;
+                if let Some(free) = keys.find(|key| self.place(*key).is_none()) {
+                    self.rename(key, free, None);
+                    self.left.push((free, handle));
+                }
+            }
+            Some(OpenState::Opening | OpenState::Confirming(_)) => self.left.push((key, handle)),
+            // The CLOSE has its handle.
+            Some(OpenState::Closing) | None => {}
         }
     }
 
@@ -254,32 +297,39 @@ impl ProcOpens {
             // Calls under way know the earlier key.
             let users = std::mem::take(&mut self.files[at].users);
             self.note_gone(from, users);
-            self.files[at].turn = None;
             if let Some(held) = &mut self.files[at].delegation {
                 held.users = 0;
             }
         }
     }
 
+    /// How many files are open, or being opened.
+    pub(super) fn count(&self) -> usize {
+        let files = self.files.iter();
+        files
+            .filter(|file| file.state != OpenState::Closing)
+            .count()
+    }
+
     /// The open file to be closed so that another one can be opened: the one that was not used
-    /// for the longest time, if there are too many, with its entry in the table of layouts. Those in use and the
-    /// `staying` ones are not chosen.
-    pub(super) fn surplus(&self, staying: &[u32]) -> Option<(u32, Option<u32>)> {
-        if self.keys.len() < OPENS_MAX {
+    /// for the longest time, if there are too many. Those in use are not chosen, nor those up to the `last` one.
+    pub(super) fn surplus(&self, last: Option<IdleFile>) -> Option<IdleFile> {
+        if self.keys.len() < OPENS_MAX || self.count() < OPENS_MAX {
             return None;
         }
         let is_open = |file: &OpenFile| matches!(file.state, OpenState::Open(_));
-        let files = self.keys.iter().zip(&self.files);
-        let left = files.filter(|(_, file)| file.state != OpenState::Closing);
-        let count = left.clone().count();
         let is_idle = |file: &OpenFile| is_open(file) && file.users == 0 && !file.is_asking;
-        let mut idle = left.filter(|(key, file)| is_idle(file) && !staying.contains(key));
-        let first = idle.next()?;
-        let oldest = idle.fold(first, |a, b| match b.1.last_use < a.1.last_use {
-            true => b,
-            false => a,
-        });
-        (count >= OPENS_MAX).then_some((*oldest.0, oldest.1.layout))
+        let files = self.keys.iter().zip(&self.files);
+        let idle = files
+            .filter(|(_, file)| is_idle(file))
+            .map(|(key, file)| IdleFile {
+                key: *key,
+                layout: file.layout,
+                last_use: file.last_use,
+            });
+        let place = |file: &IdleFile| (file.last_use, file.key);
+        let behind = idle.filter(|file| last.is_none_or(|last| place(file) > place(&last)));
+        behind.min_by_key(place)
     }
 
     /// Whether OPEN or CLOSE of this file is under way, or a layout of it is asked for or returned.
@@ -309,17 +359,24 @@ impl ProcOpens {
         found.map(|(key, _)| *key)
     }
 
+    /// The key of the file for which the LOCK or LOCKU with this xid is under way.
+    pub(super) fn with_turn(&self, xid: u32) -> Option<u32> {
+        let mut files = self.keys.iter().zip(&self.files);
+        let found = files.find(|(_, file)| file.turn == Some(xid));
+        found.map(|(key, _)| *key)
+    }
+
     /// Takes all entries in the table of layouts.
     pub(super) fn take_layouts(&mut self) -> Vec<u32> {
         let files = self.files.iter_mut();
         files.filter_map(|file| file.layout.take()).collect()
     }
 
-    /// A file of an object from this one on that is open and not in use.
+    /// A file of an object from this one on that is open and not in use, or such a file that was replaced.
     pub(super) fn idle(&self, from: ObjectId) -> Option<u32> {
         let mut files = self.keys.iter().zip(&self.files);
         let found = files.find(|(key, file)| {
-            object_of(**key).is_some_and(|object| object >= from)
+            (is_detached(**key) || object_of(**key).is_some_and(|object| object >= from))
                 && matches!(file.state, OpenState::Open(_))
                 && file.users == 0
                 && !file.is_asking
@@ -363,90 +420,4 @@ impl ProcOpens {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use filermark_engine::name::NameKind;
-
-    const OPEN: OpenState = OpenState::Open(Stateid4::ANONYMOUS);
-
-    #[test]
-    fn the_file_without_use_for_the_longest_time_is_closed_first() {
-        let mut opens = ProcOpens::default();
-        for n in 0..OPENS_MAX as u32 - 1 {
-            opens.set(n, OPEN, u64::from(n));
-            assert_eq!(opens.surplus(&[]), None);
-        }
-        opens.set(63, OpenState::Opening, 63);
-        assert_eq!(opens.surplus(&[]), Some((0, None)));
-        assert_eq!(opens.surplus(&[0]), Some((1, None)));
-        assert!(opens.used(0, 100).is_some());
-        assert_eq!(opens.surplus(&[]), Some((1, None)));
-        if let Some(file) = opens.find(1) {
-            file.users = 1;
-        }
-        assert_eq!(opens.surplus(&[]), Some((2, None)), "1 is in use");
-        opens.set(2, OpenState::Closing, 2);
-        assert_eq!(opens.surplus(&[]), None, "one is being closed");
-        assert_eq!(opens.used(2, 101), None);
-        assert_eq!(opens.used(63, 101), None);
-    }
-
-    #[test]
-    fn files_in_use_are_not_idle() {
-        let mut opens = ProcOpens::default();
-        opens.set(1, OPEN, 1).users = 1;
-        opens.set(2, OpenState::Opening, 2);
-        opens.set(of_fill(3), OPEN, 3);
-        assert_eq!(opens.idle(ObjectId(0)), None);
-        assert!(opens.is_moving(2) && !opens.is_moving(1) && !opens.is_moving(9));
-        opens.set(4, OPEN, 4);
-        assert_eq!(opens.idle(ObjectId(0)), Some(4));
-        assert_eq!(opens.idle(ObjectId(5)), None);
-    }
-
-    /// Calls that used a file which is gone do not count for another file with its key.
-    #[test]
-    fn what_has_used_an_earlier_file_leaves_the_users_of_the_next_one() {
-        let mut opens = ProcOpens::default();
-        opens.set(1, OPEN, 1).users = 2;
-        opens.remove(1);
-        opens.set(1, OPEN, 2).users = 1;
-        let users = |opens: &ProcOpens| opens.get(1).map(|file| file.users);
-        for _ in 0..2 {
-            opens.stop_using(1);
-            assert_eq!(users(&opens), Some(1));
-        }
-        opens.stop_using(1);
-        assert_eq!(users(&opens), Some(0));
-        opens.set(1, OPEN, 3).users = 1;
-        opens.rename(1, 2, None);
-        opens.set(1, OPEN, 4).users = 1;
-        opens.stop_using(1);
-        assert_eq!(users(&opens), Some(1));
-        assert_eq!(opens.get(2).map(|file| file.users), Some(0));
-    }
-
-    #[test]
-    fn files_are_found_by_name_and_keep_it_when_they_are_renamed() {
-        let mut opens = ProcOpens::default();
-        let [a, b] = [1, 2].map(|n| Name::new(NameKind::Small, n));
-        let dir = ObjectId(0);
-        opens.set(5, OPEN, 1).name = Some((dir, a));
-        assert_eq!((opens.named(dir, a), opens.named(dir, b)), (Some(5), None));
-        opens.rename(5, 6, Some((dir, b)));
-        assert_eq!((opens.named(dir, a), opens.named(dir, b)), (None, Some(6)));
-        assert!(opens.find(5).is_none());
-    }
-
-    #[test]
-    fn files_from_an_object_on_are_found_and_fills_only_without_one() {
-        let mut opens = ProcOpens::default();
-        opens.set(of_object(ObjectId(3)), OPEN, 1);
-        opens.set(of_fill(7), OPEN, 1);
-        assert_eq!(opens.any_open(Some(ObjectId(4))), None);
-        assert_eq!(opens.any_open(Some(ObjectId(3))), Some(3));
-        assert_eq!(object_of(of_fill(7)), None);
-        assert_eq!(opens.lose_all(), 2);
-        assert!(opens.is_empty());
-    }
-}
+mod tests;

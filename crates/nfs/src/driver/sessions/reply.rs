@@ -292,12 +292,10 @@ impl Core<Sessions> {
             Some(StateCall::Layoutget(place, access)) => self.layout_asked(conn, place, access),
             Some(StateCall::Getdeviceinfo(device)) => self.device_asked(conn, device),
             Some(StateCall::CommitLayout(place)) => self.layout_committed(conn, place),
+            Some(kind @ (StateCall::ReturnLayout(..) | StateCall::CloseReturning(..)))
+                if self.send_left(conn, op, kind, outcome) => {}
             Some(StateCall::ReturnLayout(place, _)) => self.layout_returned(conn, place),
-            Some(StateCall::CloseReturning(place, _)) => {
-                if !self.close_alone(conn, op, place, outcome) {
-                    self.closed(conn, place);
-                }
-            }
+            Some(StateCall::CloseReturning(place, _)) => self.closed(conn, place),
             Some(StateCall::Renew) => self.own.client(conn).renewed(),
             Some(StateCall::DestroySession) => self.session_ended(conn),
             Some(StateCall::DestroyClientid) => self.client_ended(conn, outcome),
@@ -351,7 +349,7 @@ impl Core<Sessions> {
             && earlier.other != stateid.other
         {
             // The object was another file.
-            self.close(None, conn, proc, key);
+            self.close_replaced(conn, proc, key);
         }
         self.opened(proc, key, stateid, name);
         self.keep_owner(slot, key, open);

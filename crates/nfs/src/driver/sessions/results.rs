@@ -118,11 +118,14 @@ impl Core<Sessions> {
             }
             StateCall::Getdeviceinfo(device) => self.getdeviceinfo_results(slot, device, compound),
             StateCall::CommitLayout(place) => self.layoutcommit_results(place, compound),
-            StateCall::ReturnLayout(_, commits) => self.return_layout_results(commits, compound),
+            StateCall::ReturnLayout(place, commits) => {
+                self.return_results((place, commits), compound)?;
+                Ok(CallOutcome::Ok)
+            }
             StateCall::Close(_) | StateCall::CloseReturning(..) => {
                 let is_at_close = match kind {
                     StateCall::CloseReturning(place, commits) => {
-                        if !self.close_returning_results((place, commits), compound)? {
+                        if !self.return_results((place, commits), compound)? {
                             return Ok(CallOutcome::Ok);
                         }
                         true

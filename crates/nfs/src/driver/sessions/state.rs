@@ -66,10 +66,36 @@ pub(super) struct Closing {
     pub(super) owner: Option<Owner>,
     /// Its entry in the table of layouts.
     pub(super) layout: Option<u32>,
-    /// The server has not returned its layouts, and so not closed it.
-    pub(super) is_unclosed: bool,
+    /// What the server has not executed of its call.
+    pub(super) left: Left,
     /// Version 4.0: the number of the owner of its locks, which is released after that.
     pub(super) lock_owner: Option<u32>,
+}
+
+impl Closing {
+    /// A file with this state.
+    pub(super) const fn new(stateid: Stateid4, handle: Fh4, (proc, key): (u32, u32)) -> Self {
+        Self {
+            stateid,
+            handle,
+            proc,
+            key,
+            owner: None,
+            layout: None,
+            left: Left::Nothing,
+            lock_owner: None,
+        }
+    }
+}
+
+/// What a call that returns layouts has left out, because an operation in front of it was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    Nothing,
+    /// CLOSE, where the call has one.
+    Close,
+    /// LAYOUTRETURN, and what comes behind it.
+    Return,
 }
 
 /// Version 4.0: an owner of locks whose RELEASE_LOCKOWNER could not be begun yet.
@@ -206,11 +232,19 @@ impl Sessions {
         Some(&mut closing.owner)
     }
 
-    /// Sets whether a file that was to be closed is open on the server still; returns whether it was.
-    pub(super) fn set_unclosed(&mut self, place: u32, is_unclosed: bool) -> bool {
-        let closing = self.closing.get_mut(place as usize);
-        let closing = closing.and_then(Option::as_mut);
-        closing.is_some_and(|of| std::mem::replace(&mut of.is_unclosed, is_unclosed))
+    /// Notes what the server has not executed of its call.
+    pub(super) fn note_left(&mut self, place: u32, left: Left) {
+        if let Some(Some(closing)) = self.closing.get_mut(place as usize) {
+            closing.left = left;
+        }
+    }
+
+    /// What the server has not executed of its call, if no other call was made for that yet.
+    pub(super) fn take_left(&mut self, place: u32) -> Left {
+        match self.closing.get_mut(place as usize) {
+            Some(Some(closing)) => std::mem::replace(&mut closing.left, Left::Nothing),
+            Some(None) | None => Left::Nothing,
+        }
     }
 
     pub(super) fn closing(&self, place: u32) -> Option<Closing> {

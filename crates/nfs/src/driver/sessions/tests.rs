@@ -1,11 +1,14 @@
 //! The load of version 4 against a server in the test.
 
 mod delegations;
+mod embedded40;
 mod layout_calls;
 mod layout_commits;
 mod layouts;
+mod offloads;
 mod recovery;
 mod refusals;
+mod replaced;
 mod server;
 mod server40;
 mod server_layouts;

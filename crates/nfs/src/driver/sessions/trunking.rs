@@ -93,20 +93,15 @@ impl Core<Sessions> {
     fn next_in_turn(&mut self, conn: u32) -> u32 {
         let Sessions { clients, conns, .. } = &mut self.own;
         let client = &mut clients[conns[conn as usize].client as usize];
-        for _ in 0..client.conns().len() {
-            let next = client.take_turn();
+        let is_ready = |next: u32| {
             let of = &conns[next as usize];
-            if of.stage == Stage::Up || !of.is_refused && self.calls.first(next).is_none() {
-                return next;
-            }
-        }
-        for _ in 0..client.conns().len() {
-            let next = client.take_turn();
-            if !conns[next as usize].is_refused {
-                return next;
-            }
-        }
-        conn
+            of.stage == Stage::Up || !of.is_refused && self.calls.first(next).is_none()
+        };
+        let next = match client.take_turn(is_ready) {
+            Some(next) => Some(next),
+            None => client.take_turn(|next| !conns[next as usize].is_refused),
+        };
+        next.unwrap_or(conn)
     }
 
     /// A slot of the client is free: the connection that has waited for the longest time may take it.

@@ -17,7 +17,15 @@ impl Core<Sessions> {
         let call = self.calls.get(slot);
         match call.own.kind {
             Some(StateCall::Work(Work::Lock | Work::Unlock)) if !self.own.has_sessions() => {
-                Some((self.ops.get(call.op).proc, self.key_of(slot)))
+                let (proc, key) = (self.ops.get(call.op).proc, self.key_of(slot));
+                let opens = &self.own.opens[proc as usize];
+                let is_here = opens.get(key).is_some_and(|of| of.turn == Some(call.xid));
+                // The file may have been renamed or replaced meanwhile.
+                let key = match is_here {
+                    true => key,
+                    false => opens.with_turn(call.xid).unwrap_or(key),
+                };
+                Some((proc, key))
             }
             _ => None,
         }
@@ -94,6 +102,11 @@ impl Core<Sessions> {
             None => {}
         }
         self.wake(proc, key);
+        let earlier = self.key_of(slot);
+        if earlier != key {
+            self.wake(proc, earlier);
+        }
+        self.close_detached(proc, Some(key));
     }
 
     /// LOCK or LOCKU was not answered, or its number is not the one that the server expects: which one that is is

@@ -98,10 +98,21 @@ impl Core<Sessions> {
         // What is open or locked is given up also after a failure.
         let gives_up = matches!(next, Some(Work::Confirm | Work::Close | Work::Unlock));
         if let Some(next) = next.filter(|_| status == Status::Ok || gives_up) {
-            if self.own_call(conn, Some(op), StateCall::Work(next)) {
+            let is_late = next == Work::CopyStatus && !self.may_ask_for_copy(op);
+            if !is_late && self.own_call(conn, Some(op), StateCall::Work(next)) {
+                if next == Work::CopyStatus {
+                    self.wait_for_copy(op);
+                }
                 return;
             }
-            self.ops.get_mut(op).fail(Status::Disconnected);
+            self.ops.get_mut(op).fail(match is_late {
+                true => Status::TimedOut,
+                false => Status::Disconnected,
+            });
+        }
+        if self.own.works[op as usize].offload.take().is_some() {
+            // The server may go on with the copy.
+            self.ops.get_mut(op).resent = true;
         }
         self.unpin(op);
         // Version 4.0: the owner of its open opens another file.

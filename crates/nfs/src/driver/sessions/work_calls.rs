@@ -28,6 +28,8 @@ pub(in crate::driver) enum Work {
     Seek,
     /// Copies a range.
     Copy,
+    /// Asks how far a copy is that goes on after the reply.
+    CopyStatus,
     /// Makes the copy stable.
     CommitCopy,
     /// Reads back what was copied.
@@ -76,6 +78,7 @@ impl Work {
             Self::Deallocate => &[Sequence, Putfh, Deallocate, Getattr],
             Self::Seek => &[Sequence, Putfh, Seek],
             Self::Copy => &[Sequence, Putfh, Savefh, Putfh, Operation::Copy],
+            Self::CopyStatus => &[Sequence, OffloadStatus],
             Self::CommitCopy => &[Sequence, Putfh, Commit],
             Self::ReadBack => &[Sequence, Putfh, Read],
             Self::Clone => &[Sequence, Putfh, Savefh, Putfh, Operation::Clone, Getattr],
@@ -90,7 +93,12 @@ impl Work {
     pub(super) const fn is_cached(self) -> bool {
         !matches!(
             self,
-            Self::Seek | Self::Getxattr | Self::Listxattrs | Self::CommitCopy | Self::ReadBack
+            Self::Seek
+                | Self::Getxattr
+                | Self::Listxattrs
+                | Self::CopyStatus
+                | Self::CommitCopy
+                | Self::ReadBack
         )
     }
 
@@ -107,6 +115,18 @@ impl Work {
                 | Self::ReadBack
         )
     }
+}
+
+/// A copy that goes on after the reply to its COPY.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offload {
+    pub(super) stateid: Stateid4,
+    /// The verifier of what it writes.
+    pub(super) verf: Verf,
+    /// How often the server was asked for it.
+    pub(super) asked: u16,
+    /// The slot of the call that asks.
+    pub(super) call: u32,
 }
 
 /// What such an operation keeps between its calls.
@@ -126,6 +146,10 @@ pub(super) struct WorkState {
     pub(super) asked: u32,
     /// COPY: the verifier of what is not stable.
     pub(super) verf: Option<Verf>,
+    /// COPY: the copy under way that goes on after the reply.
+    pub(super) offload: Option<Offload>,
+    /// COPY: how often it was begun again.
+    pub(super) restarts: u8,
     /// What changes a scratch file: its number among the operations that do; no other one was under way.
     pub(super) number: u64,
     pub(super) is_alone: bool,

@@ -124,6 +124,12 @@ impl Core<Sessions> {
                     });
                 return;
             }
+            Work::CopyStatus => {
+                compound.op(&OffloadStatusArgs {
+                    stateid: state.offload.map_or(Stateid4::ANONYMOUS, |of| of.stateid),
+                });
+                return;
+            }
             Work::ReadBack => {
                 let file = action.target().unwrap_or(action.object());
                 compound
@@ -209,7 +215,7 @@ impl Core<Sessions> {
                 dst_offset: copied,
                 count: u64::from(length).saturating_sub(copied),
                 consecutive: true,
-                synchronous: true,
+                synchronous: !self.may_go_on(op.proc, u64::from(length).saturating_sub(copied)),
                 source_server: Array::default(),
             });
         } else if let V4Action::Clone { offset, length, .. } = action {
@@ -235,6 +241,9 @@ impl Core<Sessions> {
         let Action::V4(action) = self.ops.get(op).action else {
             return Ok(CallOutcome::Ends(Status::Garbage));
         };
+        if work == Work::CopyStatus {
+            return self.copy_status(op, action, compound);
+        }
         compound.read::<PutfhArgs<'_>>()??;
         match work {
             Work::Open => {
@@ -300,6 +309,7 @@ impl Core<Sessions> {
                     return Ok(CallOutcome::Ends(Status::Refused(COPY_LOST)));
                 }
             }
+            Work::CopyStatus => {}
             Work::ReadBack => return self.read_back(op, compound),
             Work::Getxattr => {
                 let value = compound.read::<GetxattrArgs<'_>>()??.value;
@@ -426,15 +436,24 @@ impl Core<Sessions> {
     }
 
     /// A part of a COPY, or all of it, was copied.
-    fn copied(&mut self, op: u32, action: V4Action, response: &WriteResponse4) -> CallOutcome {
+    pub(super) fn copied(
+        &mut self,
+        op: u32,
+        action: V4Action,
+        response: &WriteResponse4,
+    ) -> CallOutcome {
         let V4Action::Copy { length, .. } = action else {
             return CallOutcome::Ends(Status::Garbage);
         };
-        if response.callback_id.is_some() {
-            return CallOutcome::Ends(Status::Refused(ASYNCHRONOUS_COPY));
+        let left = u64::from(length).saturating_sub(self.own.works[op as usize].copied);
+        if let Some(stateid) = response.callback_id {
+            let proc = self.ops.get(op).proc;
+            return match self.may_go_on(proc, left) {
+                true => self.copy_goes_on(op, stateid, response.writeverf),
+                false => CallOutcome::Ends(Status::Refused(ASYNCHRONOUS_COPY)),
+            };
         }
         let state = &mut self.own.works[op as usize];
-        let left = u64::from(length).saturating_sub(state.copied);
         if response.count == 0 || response.count > left {
             return CallOutcome::Ends(Status::Garbage);
         }

@@ -1,15 +1,17 @@
-//! Callbacks: CB_SEQUENCE with CB_RECALL, and their replies (RFC 8881 sections 20.2 and 20.9).
+//! Callbacks: CB_SEQUENCE with CB_RECALL or CB_OFFLOAD, and their replies (RFC 8881 sections 20.2 and 20.9, RFC 7862
+//! section 16.1).
 
 use super::super::context::{Peer, Service, Shared};
 use super::compound::Compound;
 use crate::memfs::FileId;
 use crate::nfs4::{
-    Answered, Back, Callback, DelegationKind, FileUse, Granted, GrantingCall, NotGranted, Recall,
-    Session, Undelegated, Wish,
+    Answered, Back, Callback, DelegationKind, FileUse, Granted, GrantingCall, NotGranted, Notice,
+    Recall, Session, Undelegated, Wish,
 };
 use crate::options::Delegations;
 use filermark_onc::nfs4::callback::{
-    CbRecallArgs, CbSequenceArgs, PROC_COMPOUND, ReferringCall4, ReferringCallList4, VERSION,
+    CbOffloadArgs, CbRecallArgs, CbSequenceArgs, OffloadFailed, PROC_COMPOUND, ReferringCall4,
+    ReferringCallList4, VERSION,
 };
 use filermark_onc::nfs4::*;
 use filermark_onc::rpc::{AuthSys, OpaqueAuth, ReplyHeader, peek_xid};
@@ -52,17 +54,16 @@ pub(super) fn back_of(args: &CreateSessionArgs<'_>, minor: u32) -> Option<Back> 
     Some(Back::new(template, minor))
 }
 
-/// The bytes of a callback that recalls a delegation. The client may not have the reply to the OPEN that
-/// granted it: CB_SEQUENCE names that call.
-fn recall_message(session: &Session, callback: &Callback<'_>) -> Vec<u8> {
-    let recall = callback.recall;
-    let handle = super::handles::Object::File(recall.file).handle();
+/// The bytes of a callback. The client may not have the reply to the call that it follows from: CB_SEQUENCE names
+/// that call.
+fn message(session: &Session, callback: &Callback<'_>) -> Vec<u8> {
+    let call = callback.notice.call();
     let calls = [ReferringCall4 {
-        sequenceid: recall.call.sequenceid,
-        slotid: recall.call.slotid,
+        sequenceid: call.sequenceid,
+        slotid: call.slotid,
     }];
     let lists = [ReferringCallList4 {
-        sessionid: recall.call.session,
+        sessionid: call.session,
         referring_calls: Array::new(&calls).unwrap_or_default(),
     }];
     let mut message = Vec::new();
@@ -79,45 +80,72 @@ fn recall_message(session: &Session, callback: &Callback<'_>) -> Vec<u8> {
         cachethis: false,
         referring_call_lists: Array::new(&lists).unwrap_or_default(),
     });
-    if let Some(fh) = FileHandle4::new(&handle) {
-        compound.op(&CbRecallArgs {
-            stateid: recall.stateid,
-            truncate: false,
-            fh,
-        });
-    }
+    append_notice(callback.notice, &mut compound);
     compound.finish();
     record.finish(&mut message);
     message
 }
 
-/// What the reply to a callback says of the slot, and whether the client returns the delegation.
+fn append_notice(notice: &Notice, compound: &mut CompoundWriter<'_, callback::Operation>) {
+    let file = match notice {
+        Notice::Recall(recall) => recall.file,
+        Notice::Offload(offload) => offload.file,
+    };
+    let handle = super::handles::Object::File(file).handle();
+    let Some(fh) = FileHandle4::new(&handle) else {
+        return;
+    };
+    match notice {
+        Notice::Recall(recall) => {
+            compound.op(&CbRecallArgs {
+                stateid: recall.stateid,
+                truncate: false,
+                fh,
+            });
+        }
+        Notice::Offload(offload) => {
+            compound.op(&CbOffloadArgs {
+                fh,
+                stateid: offload.stateid,
+                offload_info: offload.ended.map_err(|status| OffloadFailed {
+                    status,
+                    bytes_copied: 0,
+                }),
+            });
+        }
+    }
+}
+
+/// What the reply to a callback says of the slot, and of what the client was called for.
 fn judge(
     record: &[u8],
     session: &Session,
-    sequenceid: u32,
-) -> Result<(Answered, bool), DecodeError> {
+    (sequenceid, notice): (u32, &Notice),
+) -> Result<(Answered, Nfsstat4), DecodeError> {
     let mut d = Decoder::new(record);
     let header = ReplyHeader::decode(&mut d)?;
     if header.check().is_err() {
-        return Ok((Answered::Fault, false));
+        return Ok((Answered::Fault, Nfsstat4::Delay));
     }
     let mut results = CompoundRes::<callback::Operation>::decode(&mut d)?;
     if results.left() == 0 {
-        return Ok((Answered::Fault, false));
+        return Ok((Answered::Fault, Nfsstat4::Delay));
     }
     match results.read::<CbSequenceArgs<'_>>()? {
-        Err(Nfsstat4::Delay) => return Ok((Answered::Refused, false)),
+        Err(Nfsstat4::Delay) => return Ok((Answered::Refused, Nfsstat4::Delay)),
         Ok(ok) if ok.sessionid == session.id && ok.sequenceid == sequenceid && ok.slotid == 0 => {}
-        _ => return Ok((Answered::Fault, false)),
+        _ => return Ok((Answered::Fault, Nfsstat4::Delay)),
     }
     if results.left() == 0 {
-        return Ok((Answered::Fault, false));
+        return Ok((Answered::Fault, Nfsstat4::Delay));
     }
-    // A client that does not know the delegation yet, or is busy, is asked again.
-    let is_taken = results.read::<CbRecallArgs<'_>>()?.is_ok();
+    // A client that does not know what it is called for yet, or is busy, is called again.
+    let taken = match notice {
+        Notice::Recall(_) => results.read::<CbRecallArgs<'_>>()?,
+        Notice::Offload(_) => results.read::<CbOffloadArgs<'_>>()?,
+    };
     results.end()?;
-    Ok((Answered::Executed, is_taken))
+    Ok((Answered::Executed, taken.err().unwrap_or(Nfsstat4::Ok)))
 }
 
 impl Shared {
@@ -125,21 +153,47 @@ impl Shared {
     pub(super) fn advance(&self, session: &Arc<Session>) {
         let Some(back) = &session.back else { return };
         let xid = || self.nfs4.callback_xid.fetch_add(1, Ordering::Relaxed);
-        back.advance(session, xid, recall_message);
+        back.advance(session, xid, message);
     }
 
     /// Sends recalls, each over the first session of its client that has a path.
     pub(in super::super) fn send_recalls(&self, recalls: Vec<Recall>) {
         for recall in recalls {
-            let sessions = self.nfs4.clients.sessions_with_back(recall.clientid);
-            let is_up = |session: &&Arc<Session>| session.back.as_ref().is_some_and(Back::is_up);
-            let Some(session) = sessions.iter().find(is_up) else {
-                continue;
-            };
-            if let Some(back) = &session.back {
-                back.queue(recall);
+            self.send_notice(Notice::Recall(recall));
+        }
+    }
+
+    /// Calls a client over the first of its sessions that has a path.
+    pub(super) fn send_notice(&self, notice: Notice) {
+        let sessions = self.nfs4.clients.sessions_with_back(notice.clientid());
+        let is_up = |session: &&Arc<Session>| session.back.as_ref().is_some_and(Back::is_up);
+        let Some(session) = sessions.iter().find(is_up) else {
+            return;
+        };
+        if let Some(back) = &session.back {
+            back.queue(notice);
+        }
+        self.advance(session);
+    }
+
+    /// A client has answered a callback.
+    fn notice_answered(&self, notice: &Notice, taken: Nfsstat4) {
+        match (notice, taken) {
+            (Notice::Recall(recall), Nfsstat4::Ok) => {
+                self.nfs4.files.recall_answered(&recall.stateid);
             }
-            self.advance(session);
+            (Notice::Offload(offload), Nfsstat4::Ok) => {
+                let offloads = &self.nfs4.offloads;
+                offloads.forget(offload.clientid, &offload.stateid);
+            }
+            (Notice::Offload(offload), Nfsstat4::Delay) => {
+                // The callback was faster than the reply to COPY.
+                if let Some(again) = self.nfs4.offloads.call_again(offload) {
+                    self.send_notice(Notice::Offload(again));
+                }
+            }
+            // What waits for a recall sends it again; a client can ask for its copy.
+            (Notice::Recall(_) | Notice::Offload(_), _) => {}
         }
     }
 }
@@ -165,20 +219,18 @@ impl Service {
         let Some(back) = &session.back else {
             return true;
         };
-        let mut is_taken = false;
-        let answered = back.answer(xid, |sequenceid| {
-            match judge(record, &session, sequenceid) {
-                Ok((answered, taken)) => {
-                    is_taken = taken;
+        let mut taken = None;
+        let answered = back.answer(xid, |sequenceid, notice| {
+            match judge(record, &session, (sequenceid, notice)) {
+                Ok((answered, status)) => {
+                    taken = (answered != Answered::Fault).then_some(status);
                     answered
                 }
                 Err(_) => Answered::Fault,
             }
         });
-        if let Some((recall, _)) = answered
-            && is_taken
-        {
-            self.shared.nfs4.files.recall_answered(&recall.stateid);
+        if let (Some((notice, _)), Some(taken)) = (answered, taken) {
+            self.shared.notice_answered(&notice, taken);
         }
         self.shared.advance(&session);
         true
@@ -193,26 +245,29 @@ impl Compound<'_> {
 
     /// The delegations that this OPEN may get; `None`: none at all, for the reason in its reply.
     pub(super) fn wish(&self, access: u32) -> Option<Wish> {
-        let session = self.session.as_ref()?;
-        let has_path = session.back.as_ref().is_some_and(Back::is_up);
-        if !has_path || !self.delegates() {
-            return None;
-        }
+        let call = self.calling().filter(|_| self.delegates())?;
         let (read, write) = match access & WANTS {
             0 | share::WANT_ANY_DELEG => (true, true),
             share::WANT_READ_DELEG => (true, false),
             share::WANT_WRITE_DELEG => (false, true),
             _ => return None,
         };
-        let sequence = self.sequence?;
         Some(Wish {
             read,
             write: write && self.cx.shared.options.delegations == Delegations::Write,
-            call: GrantingCall {
-                session: session.id,
-                slotid: sequence.slotid,
-                sequenceid: sequence.sequenceid,
-            },
+            call,
+        })
+    }
+
+    /// This call, if its client can be called back.
+    pub(super) fn calling(&self) -> Option<GrantingCall> {
+        let session = self.session.as_ref()?;
+        session.back.as_ref().filter(|back| back.is_up())?;
+        let sequence = self.sequence?;
+        Some(GrantingCall {
+            session: session.id,
+            slotid: sequence.slotid,
+            sequenceid: sequence.sequenceid,
         })
     }
 

@@ -97,7 +97,9 @@ impl Compound<'_> {
             limits: self.limits(&args.fore_chan_attrs)?,
         };
         let clients = &shared.nfs4.clients;
-        let outlet = self.cx.outlet.filter(|_| self.delegates());
+        // The only callbacks are recalls and, of version 4.2, the ends of copies.
+        let is_called = self.delegates() || self.minor >= 2;
+        let outlet = self.cx.outlet.filter(|_| is_called);
         let back = outlet.and_then(|_| back_of(args, self.minor));
         let (created, replaced) = clients.create_session(&request, back, self.now_ns);
         if let Some(replaced) = replaced {

@@ -56,6 +56,8 @@ impl Compound<'_> {
             Deallocate(args) DeallocateArgs => self.deallocate(args);
             Seek(args) SeekArgs => self.seek(args);
             Copy(args) CopyArgs<'_> => self.copy(args);
+            OffloadCancel(args) OffloadCancelArgs => self.offload_cancel(args);
+            OffloadStatus(args) OffloadStatusArgs => self.offload_status(args);
             Clone(args) CloneArgs => self.clone_range(args);
             Setxattr(args) SetxattrArgs<'_> => self.setxattr(args);
             Removexattr(args) RemovexattrArgs<'_> => self.removexattr(args);

@@ -3,7 +3,7 @@
 use super::compound::Compound;
 use super::stateids::Held;
 use crate::memfs::{CopyRange, FileId, SeekFor};
-use crate::nfs4::FileUse;
+use crate::nfs4::{FileUse, Notice};
 use filermark_onc::nfs4::*;
 
 /// Most bytes of one COPY: the file system is locked meanwhile. The client sends another one for the rest.
@@ -101,26 +101,74 @@ impl Compound<'_> {
             to_offset: args.dst_offset,
             count: wanted.min(most),
         };
-        let count = match wanted {
-            0 => 0,
-            _ => Self::of_fs(fs.copy_range(&range, &cred))?,
+        let copied = match wanted {
+            0 => Ok(0),
+            _ => Self::of_fs(fs.copy_range(&range, &cred)),
         };
-        Ok(CopyOk {
-            response: WriteResponse4 {
-                callback_id: None,
-                count,
-                // What is copied is safe, but a server that answers WRITE so does it here, too.
-                committed: match self.cx.shared.faults.unstable {
-                    true => StableHow::Unstable,
-                    false => StableHow::FileSync,
-                },
-                writeverf: fs.write_verifier().to_be_bytes(),
+        let copied = copied.map(|count| WriteResponse4 {
+            callback_id: None,
+            count,
+            // What is copied is safe, but a server that answers WRITE so does it here, too.
+            committed: match self.cx.shared.faults.unstable {
+                true => StableHow::Unstable,
+                false => StableHow::FileSync,
             },
+            writeverf: fs.write_verifier().to_be_bytes(),
+        });
+        if let Some(reported) = self.reported_later(args, to, copied) {
+            return Ok(reported);
+        }
+        Ok(CopyOk {
+            response: copied?,
             requirements: CopyRequirements4 {
                 consecutive: true,
                 synchronous: true,
             },
         })
+    }
+
+    /// The reply to a COPY whose end is reported by CB_OFFLOAD, if the client allows that and can be called.
+    fn reported_later(
+        &self,
+        args: &CopyArgs<'_>,
+        target: FileId,
+        copied: Res<WriteResponse4>,
+    ) -> Option<CopyOk> {
+        let call = self.calling().filter(|_| !args.synchronous)?;
+        let (shared, clientid) = (self.cx.shared, self.client().ok()?.id);
+        let offload = shared.nfs4.offloads.add(clientid, target, call, copied)?;
+        shared.send_notice(Notice::Offload(offload));
+        Some(CopyOk {
+            response: WriteResponse4 {
+                callback_id: Some(offload.stateid),
+                count: 0,
+                committed: StableHow::Unstable,
+                writeverf: shared.fs.write_verifier().to_be_bytes(),
+            },
+            requirements: CopyRequirements4 {
+                consecutive: true,
+                synchronous: false,
+            },
+        })
+    }
+
+    pub(super) fn offload_status(&self, args: &OffloadStatusArgs) -> OffloadStatusRes {
+        let offloads = &self.cx.shared.nfs4.offloads;
+        let found = offloads.find(self.client()?.id, &args.stateid);
+        let ended = found.ok_or(Nfsstat4::BadStateid)?.ended;
+        Ok(OffloadStatusOk {
+            count: ended.map_or(0, |response| response.count),
+            complete: Some(ended.err().unwrap_or(Nfsstat4::Ok)),
+        })
+    }
+
+    /// The client wants no report.
+    pub(super) fn offload_cancel(&self, args: &OffloadCancelArgs) -> OffloadCancelRes {
+        let offloads = &self.cx.shared.nfs4.offloads;
+        match offloads.forget(self.client()?.id, &args.stateid) {
+            true => Ok(()),
+            false => Err(Nfsstat4::BadStateid),
+        }
     }
 
     pub(super) fn clone_range(&self, args: &CloneArgs) -> CloneRes {

@@ -5,6 +5,7 @@ mod delegations;
 mod files;
 mod hostile;
 mod limits;
+mod offloads;
 mod version40;
 
 use super::super::context::{Peer, ReplyAction, Service, Shared};

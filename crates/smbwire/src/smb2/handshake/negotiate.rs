@@ -55,7 +55,7 @@ impl Handshake {
             &NegotiateRequest {
                 dialects: &dialects,
                 security_mode: choose::mode(settings.signing),
-                capabilities: choose::capabilities(&settings, &dialects),
+                capabilities: self.capabilities(&dialects),
                 client_guid: match only_oldest {
                     true => [0; 16],
                     false => settings.client_guid,
@@ -83,7 +83,9 @@ impl Handshake {
         }
         let answer = NegotiateResponse::decode(message).map_err(|e| self.bad(e))?;
         self.preauth.add(message);
-        self.negotiated = Some(self.agreed(&answer)?);
+        let agreed = self.agreed(&answer)?;
+        self.check_channels(&agreed)?;
+        self.negotiated = Some(agreed);
         self.step = Step::Setup;
         self.send_token(answer.token, out)?;
         Ok(Next::Send)

@@ -1,6 +1,6 @@
 //! SESSION_SETUP: proving the user, and what keys come of it.
 
-use super::super::session::{Protection, Share, User};
+use super::super::session::{Marks, Protection, Share, User};
 use super::super::setup::{SessionSetupRequest, SessionSetupResponse, session_flag};
 use super::choose::{self, GUEST_LACKS};
 use super::*;
@@ -18,6 +18,7 @@ impl Handshake {
         }
         let security_mode = choose::mode(self.settings.signing) as u8;
         let request = SessionSetupRequest {
+            binds: self.base.is_some(),
             security_mode,
             capabilities: 0,
             previous_session: 0,
@@ -43,6 +44,7 @@ impl Handshake {
         }
         self.session_id = header.session_id;
         if !is_last {
+            self.check_by_base(header, message)?;
             self.preauth.add(message);
             self.send_token(answer.token, out)?;
             return Ok(Next::Send);
@@ -54,6 +56,9 @@ impl Handshake {
                 // The last word to a guest proves nothing.
                 (Ok(_), _) | (Err(_), _) => {}
             }
+        }
+        if self.base.is_some() {
+            return self.bound(user, header, message, out);
         }
         let session = self.open(user, &answer)?;
         self.check_last(header, message, &session)?;
@@ -124,6 +129,7 @@ impl Handshake {
                 seal: None,
             },
             token: agreed.token.clone(),
+            marks: Marks::default(),
         };
         let demanded = answer.flags & session_flag::ENCRYPT_DATA != 0;
         if demanded || wants_seal.is_some() {
@@ -164,7 +170,7 @@ impl Handshake {
 
     /// The signature of the reply that ends the login (MS-SMB2 3.2.5.3.1): who changed the
     /// messages before it cannot make it.
-    fn check_last(
+    pub(super) fn check_last(
         &self,
         header: &Header,
         message: &[u8],

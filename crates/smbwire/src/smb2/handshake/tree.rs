@@ -68,9 +68,13 @@ impl Handshake {
         self.ready()
     }
 
-    fn send_validate(&mut self, offered: &[Dialect], out: &mut Vec<u8>) -> Result<(), SetupError> {
+    pub(super) fn send_validate(
+        &mut self,
+        offered: &[Dialect],
+        out: &mut Vec<u8>,
+    ) -> Result<(), SetupError> {
         let request = ValidateRequest {
-            capabilities: choose::capabilities(&self.settings, offered),
+            capabilities: self.capabilities(offered),
             client_guid: self.settings.client_guid,
             security_mode: choose::mode(self.settings.signing),
             dialects: offered,

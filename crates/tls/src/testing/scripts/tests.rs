@@ -69,6 +69,19 @@ fn changed_scripts_do_not_depend_on_where_the_stream_is_cut() {
     }
 }
 
+/// Scripts that are shorter than an input of the fuzzer reach the limits of a channel.
+#[test]
+fn short_scripts_reach_the_limits() {
+    for (name, text) in [("long", "empty or too long"), ("many", "without end")] {
+        let (_, script) = (samples().into_iter().find(|(n, _)| *n == name)).expect("a sample");
+        assert!(script.len() < 4096, "{name}");
+        for received in check(&script).expect("keys") {
+            let error = received.error.map(|e| e.to_string()).unwrap_or_default();
+            assert!(error.contains(text), "{name}: {error}");
+        }
+    }
+}
+
 /// More than is held of an incomplete message, in the same piece: it is not processed at all.
 #[test]
 fn what_is_behind_the_end_may_be_long() {

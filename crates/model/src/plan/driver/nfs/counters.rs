@@ -1,9 +1,11 @@
 //! What the NFS driver counts beside the operations.
 
 use crate::counter::{
-    COMMIT_FAILURES, CounterDecl, DUPLICATE_REPLIES, END_COMMITS, END_LOST_WRITES, LOST_WRITES,
-    READ_COMMITS, RETRANSMITS, SEND_ERRORS, SLOT_WAIT_US, SLOT_WAITS, UNCOMMITTED_WRITES,
-    UNSTABLE_WRITES, WINDOW_WAIT_US, WINDOW_WAITS, WRITE_COMMITS, counters, shared,
+    COMMIT_FAILURES, CounterDecl, DATA_SERVER_READS, DATA_SERVER_WRITES, DELEGATIONS_RETURNED,
+    DELEGATIONS_REVOKED, DUPLICATE_REPLIES, END_COMMITS, END_LOST_WRITES, LAYOUTS_REFUSED,
+    LAYOUTS_UNUSABLE, LOST_WRITES, READ_COMMITS, RETRANSMITS, SEND_ERRORS, SLOT_WAIT_US,
+    SLOT_WAITS, UNCOMMITTED_WRITES, UNSTABLE_WRITES, WINDOW_WAIT_US, WINDOW_WAITS, WRITE_COMMITS,
+    counters, shared,
 };
 
 const fn c(name: &'static str, text: &'static str) -> CounterDecl {
@@ -148,20 +150,20 @@ counters! {
         );
         DelegationsNone = c(
             "delegations_none",
-            "NFSv4.1, DELEGATIONS=keep: OPENs that the server answered without a delegation.",
+            "NFSv4.1, DELEGATIONS=keep: of the OPENs in RUN, those that the server answered without a delegation.",
         )
-        .notes("OPENs were answered without a delegation (DELEGATIONS=keep)");
+        .notes("OPENs in RUN were answered without a delegation (DELEGATIONS=keep)");
         DelegationsRecalled = c(
             "delegations_recalled",
             "NFSv4.1: delegations that the server has recalled.",
         )
         .notes("delegations were recalled by the server, and returned");
         DelegationsReturned = c(
-            "delegations_returned",
+            DELEGATIONS_RETURNED,
             "NFSv4.1: delegations returned, also those at the end of the run.",
         );
         DelegationsRevoked = c(
-            "delegations_revoked",
+            DELEGATIONS_REVOKED,
             "NFSv4.1: delegations that the server did not know any more when they were used or returned.",
         )
         .warns("delegations were revoked or forgotten by the server");
@@ -188,11 +190,11 @@ counters! {
         )
         .warns("files had layouts that were revoked or forgotten by the server");
         DataServerReads = c(
-            "data_server_reads",
+            DATA_SERVER_READS,
             "LAYOUTS=use: of the READs, those sent to data servers (NFSv3). There is also a count for each data server.",
         );
         DataServerWrites = c(
-            "data_server_writes",
+            DATA_SERVER_WRITES,
             "LAYOUTS=use: of the WRITEs, those sent to data servers.",
         );
         DataServerCommits = c(
@@ -200,12 +202,12 @@ counters! {
             "LAYOUTS=use: of the COMMITs, those sent to data servers.",
         );
         LayoutsRefused = c(
-            "layouts_refused",
+            LAYOUTS_REFUSED,
             "LAYOUTS=use: LAYOUTGETs that the server refused, and files on servers without layouts of flexible files; their transfers go to the metadata server.",
         )
         .warns("open files got no layout: their transfers went to the metadata server");
         LayoutsUnusable = c(
-            "layouts_unusable",
+            LAYOUTS_UNUSABLE,
             "LAYOUTS=use: layouts that this client cannot use (stripes, several copies to be written, no NFSv3, tight coupling, no address); their transfers go to the metadata server.",
         )
         .warns("open files had a layout that this client cannot use (stripes, several copies to be written, data servers without NFSv3 or tightly coupled): their transfers went to the metadata server");
@@ -221,9 +223,9 @@ counters! {
         .warns("calls were refused by data servers, and went to the metadata server");
         NewContexts = c(
             "new_contexts",
-            "Kerberos: contexts that were established again, because the server had lost them or their ticket had expired.",
+            "Kerberos: contexts that were established again, before their ticket expired or because the server had lost them.",
         )
-        .notes("contexts of Kerberos were established again: the server had lost them, or their ticket had expired");
+        .notes("contexts of Kerberos were established again: their ticket was about to expire, or the server had lost them");
         ContextFailures = c(
             "context_failures",
             "Kerberos: attempts to establish a context again that failed; calls waited.",

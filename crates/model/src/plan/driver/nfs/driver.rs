@@ -72,11 +72,11 @@ pub(super) const NFS_PORT: u16 = 2049;
 
 const WITHOUT_PORTMAPPER: (&str, &str) = (
     "portmapper",
-    "With NFS_PORT and MOUNT_PORT it is not needed",
+    "with NFS_PORT and MOUNT_PORT it is not needed",
 );
 const WITHOUT_UDP: (&str, &str) = (
     "nfs",
-    "Many servers are built without UDP by now: TCP=on goes over TCP",
+    "many servers are built without UDP by now: TCP=on goes over TCP",
 );
 
 impl DriverSettings for NfsPlan {
@@ -105,6 +105,8 @@ impl DriverSettings for NfsPlan {
             commit,
             resend_after,
             validates,
+            uses_layouts: !self.layouts.is_refuse(),
+            keeps_delegations: !self.delegations.is_refuse(),
             service_advice: match (self.version, self.transport) {
                 (NfsVersion::V40 | NfsVersion::V41 | NfsVersion::V42, _) => &[],
                 (_, Transport::Tcp) => &[WITHOUT_PORTMAPPER],

@@ -40,6 +40,15 @@ fn keeping(writes: bool, script: impl FnMut(&Seen) -> Deed + Send + 'static) -> 
 
 /// A callback with one operation behind CB_SEQUENCE.
 pub(super) fn callback(xid: u32, sequenceid: u32, args: &CbArgs<'_>) -> Vec<u8> {
+    callback_of(MinorVersion::V1, xid, sequenceid, args)
+}
+
+pub(super) fn callback_of(
+    minor: MinorVersion,
+    xid: u32,
+    sequenceid: u32,
+    args: &CbArgs<'_>,
+) -> Vec<u8> {
     let mut out = Vec::new();
     let header = CallHeader {
         xid,
@@ -50,7 +59,7 @@ pub(super) fn callback(xid: u32, sequenceid: u32, args: &CbArgs<'_>) -> Vec<u8> 
         verf: OpaqueAuth::NONE,
     };
     xdr::append(&mut out, &header);
-    let mut compound = CompoundWriter::begin_callback(&mut out, b"", 1, 0);
+    let mut compound = CompoundWriter::begin_callback(&mut out, b"", minor.number(), 0);
     compound.op(&CbSequenceArgs {
         sessionid: session(),
         sequenceid,

@@ -8,7 +8,7 @@ use filermark_onc::nfs4::Nfsstat4;
 use filermark_onc::nfs4::Operation::*;
 use std::sync::mpsc;
 
-fn lock(object: u32) -> Action {
+pub(super) fn lock(object: u32) -> Action {
     Action::V4(V4Action::Lock {
         object: ObjectId(object),
     })
@@ -30,12 +30,18 @@ impl Bench {
         let until = self.shard.core.state.clock.now() + Nanos::from_secs(60);
         let mut done = Vec::new();
         while reported.try_recv().is_err() {
-            self.shard.flush();
-            let now = self.shard.core.state.clock.now();
-            assert!(now < until);
-            let soon = now + Nanos::from_millis(5);
-            self.shard.poll(soon, &mut done).expect("sockets work");
+            assert!(self.shard.core.state.clock.now() < until);
+            done.append(&mut self.turn());
         }
+        done
+    }
+
+    /// Sends and receives for a moment; returns what has ended.
+    pub(super) fn turn(&mut self) -> Vec<Completion> {
+        let mut done = Vec::new();
+        self.shard.flush();
+        let soon = self.shard.core.state.clock.now() + Nanos::from_millis(5);
+        self.shard.poll(soon, &mut done).expect("sockets work");
         done
     }
 }
@@ -143,6 +149,40 @@ fn an_answer_for_an_earlier_open_is_not_used() {
         );
         bench.end();
     }
+}
+
+/// The server has granted a layout for an open that it does not know any more when the answer comes: the layout
+/// is returned, and the next open has one of its own.
+#[test]
+fn a_layout_that_comes_after_the_loss_of_its_open_is_returned() {
+    let (fake, seen) = data_server(|_| None);
+    let mut locks = 0;
+    let mut bench = bench_of(Kind::Plain, fake.address, LIKE_LINUX, move |seen| {
+        locks += u32::from(seen.has(Lock));
+        match (seen.has(Lock), locks) {
+            (true, 1) => Deed::Fail(1, Nfsstat4::BadStateid),
+            (true, _) => Deed::Fail(1, Nfsstat4::Denied),
+            _ => Deed::Good,
+        }
+    });
+    bench.succeed(create(1));
+    bench.submit(0, lock(101));
+    let write = bench.submit(0, write_of(101));
+    let done = bench.wait(2);
+    assert_eq!(done[&write].status, Status::Ok);
+    assert_eq!(*seen.lock().expect("no panic"), ["WRITE"]);
+    let expected = [
+        ("LAYOUTGET", 2),
+        ("layouts_write", 2),
+        ("layouts_returned", 1),
+        ("layouts_lost", 0),
+        ("lost_opens", 1),
+    ];
+    counted(&bench.counters(), &expected);
+    assert_eq!(bench.server.state().layouts.held.len(), 1);
+    // The server of the test has the first open still.
+    bench.server.state().opens.pop_first();
+    bench.end();
 }
 
 /// A refusal that may pass is asked about again with the next layout; one that stays is not.

@@ -6,7 +6,7 @@ use super::layout_calls::write_of;
 use super::layouts::{Kind, LIKE_LINUX, counted, data_server, deferring, end_with, good, recall};
 use super::*;
 use crate::driver::tests::fake::{self, Fake, ServerAction};
-use filermark_onc::nfs3::{self, StableHow};
+use filermark_onc::nfs3::{self, Nfsstat3, StableHow};
 use filermark_onc::nfs4::Nfsstat4;
 use filermark_onc::nfs4::Operation::*;
 use filermark_onc::nfs4::callback::Layoutrecall4;
@@ -23,17 +23,26 @@ struct Slow {
     reported: mpsc::Receiver<()>,
 }
 
+/// The answer of such a server, where it is not the usual one.
+fn unstable(call: &fake::ReceivedCall<'_>) -> Option<Vec<ServerAction>> {
+    match call.args {
+        nfs3::Args::Write(args) => {
+            let reply = fake::write_reply(call.xid, args.count, StableHow::Unstable, 1);
+            Some(vec![ServerAction::Send(reply)])
+        }
+        _ => None,
+    }
+}
+
 fn slow(stops_at: &'static [&'static str]) -> Slow {
     let (report, reported) = mpsc::channel();
     let (go, may_go) = mpsc::channel::<()>();
     let (fake, seen) = data_server(move |call| {
-        let (name, answer) = match call.args {
-            nfs3::Args::Write(args) => {
-                let reply = fake::write_reply(call.xid, args.count, StableHow::Unstable, 1);
-                ("WRITE", Some(vec![ServerAction::Send(reply)]))
-            }
-            nfs3::Args::Commit(_) => ("COMMIT", None),
-            _ => ("READ", None),
+        let answer = unstable(call);
+        let name = match call.args {
+            nfs3::Args::Write(_) => "WRITE",
+            nfs3::Args::Commit(_) => "COMMIT",
+            _ => "READ",
         };
         if stops_at.contains(&name) {
             let _ = report.send(());
@@ -230,4 +239,139 @@ fn the_metadata_server_learns_the_size_before_it_sets_another_one() {
     let at = order(&bench, &[commit, set]);
     assert!(at[0] < at[1], "{at:?}");
     end_with(bench, &[Putfh, Layoutreturn, Close]);
+}
+
+/// The COMMIT before the return of a recalled layout fails: the layout is returned all the same, and the data is held
+/// until the metadata server, which does not have it, has got it again.
+#[test]
+fn what_a_failed_commit_of_the_driver_has_not_confirmed_is_written_again() {
+    for kind in Kind::ALL {
+        let mut commits = 0;
+        let (fake, seen) = data_server(move |call| {
+            commits += u32::from(matches!(call.args, nfs3::Args::Commit(_)));
+            match (call.args, commits) {
+                (nfs3::Args::Commit(_), 1) => Some(fake::refusal(call, Nfsstat3::Jukebox)),
+                (nfs3::Args::Commit(_), 2) => Some(fake::refusal(call, Nfsstat3::Nospc)),
+                _ => unstable(call),
+            }
+        });
+        let mut bench = deferring(kind, fake.address, LIKE_LINUX, recalling());
+        bench.succeed(write(0, SIZE));
+        assert_eq!(answers(&mut bench, 1), [(70, Nfsstat4::Ok)]);
+        wait_for(&mut bench, |state| state.layouts.held.is_empty());
+        let expected = [
+            ("commit_failures", 1),
+            ("jukebox_waits", 1),
+            ("layouts_returned", 1),
+            ("uncommitted_writes", 0),
+        ];
+        counted(&bench.counters(), &expected);
+        bench.succeed(Action::Commit { object: FILE });
+        let calls = ["WRITE", "COMMIT", "COMMIT", "WRITE", "COMMIT"];
+        assert_eq!(*seen.lock().expect("no panic"), calls);
+        let expected = [("lost_writes", 1), ("uncommitted_writes", 0)];
+        counted(&bench.counters(), &expected);
+        bench.end();
+    }
+}
+
+/// At the end one file of a proc is committed at a time, behind those that are committed already.
+#[test]
+fn files_that_the_driver_commits_are_counted() {
+    let server = slow(&["COMMIT"]);
+    let mut bench = deferring(Kind::Plain, server.fake.address, LIKE_LINUX, good);
+    for number in 1..4 {
+        bench.succeed(create(number));
+        bench.succeed(write_of(100 + number));
+    }
+    for object in [101, 102] {
+        assert!(bench.shard.core.settle_file(0, ObjectId(object)));
+    }
+    for left in [1, 0] {
+        assert_eq!(bench.shard.core.procs[0].settling, left + 1);
+        assert!(bench.shard.core.settle());
+        let third = bench.shard.core.uncommitted.find(0, ObjectId(103));
+        assert_eq!(third.expect("held").committer(), None, "{left}");
+        assert!(bench.turn_until(&server.reported).is_empty());
+        server.go.send(()).expect("the data server waits");
+        while bench.shard.core.procs[0].settling > left {
+            bench.turn();
+        }
+    }
+    assert!(bench.shard.core.settle());
+    assert_eq!(bench.shard.core.procs[0].settling, 1);
+    assert!(bench.turn_until(&server.reported).is_empty());
+    server.go.send(()).expect("the data server waits");
+    while bench.shard.core.procs[0].settling > 0 {
+        bench.turn();
+    }
+    assert!(!bench.shard.core.settle());
+    server.has_seen(&[["WRITE"; 3], ["COMMIT"; 3]].concat());
+    bench.end();
+}
+
+/// All open files have data that needs a COMMIT: with each file beyond the limit one of them is committed, and is
+/// closed then. What cannot be committed stays open.
+#[test]
+fn files_with_data_beyond_the_limit_are_committed_and_closed() {
+    for is_full in [false, true] {
+        let (fake, _) = data_server(move |call| match call.args {
+            nfs3::Args::Commit(_) if is_full => Some(fake::refusal(call, Nfsstat3::Nospc)),
+            _ => unstable(call),
+        });
+        let mut bench = deferring(Kind::Plain, fake.address, LIKE_LINUX, good);
+        for number in 0..80 {
+            bench.succeed(create(number));
+            bench.succeed(write_of(100 + number));
+        }
+        let counters = bench.counters();
+        counted(&counters, &NOTHING_LOST);
+        counted(&counters, &[("uncommitted_writes", 0)]);
+        let open = bench.server.state().opens.len();
+        match is_full {
+            true => {
+                assert_eq!(open, 80);
+                // One of each CREATE beyond the limit, and no more.
+                assert!(
+                    (10..=16).contains(&counters["commit_failures"]),
+                    "{counters:?}"
+                );
+            }
+            false => assert!(open <= 66, "{open}: {counters:?}"),
+        }
+        bench.end();
+    }
+}
+
+/// The server keeps a layout, and the open, until they are given back.
+#[test]
+fn a_layout_is_returned_although_layoutcommit_is_refused() {
+    let refusing = |seen: &Seen| match seen.has(Layoutcommit) {
+        true => Deed::Fail(1, Nfsstat4::Inval),
+        false => Deed::Good,
+    };
+    for kind in Kind::ALL {
+        let (fake, _) = data_server(|_| None);
+        let mut bench = super::layouts::bench_of(kind, fake.address, 0, refusing);
+        bench.succeed(write(0, SIZE));
+        end_with(bench, &[Putfh, Layoutreturn, Close]);
+        let mut recalling = recalling();
+        let mut bench = super::layouts::bench_of(kind, fake.address, 0, move |seen| {
+            match seen.has(Layoutcommit) {
+                true => refusing(seen),
+                false => recalling(seen),
+            }
+        });
+        bench.succeed(write(0, SIZE));
+        assert_eq!(answers(&mut bench, 1), [(70, Nfsstat4::Ok)]);
+        wait_for(&mut bench, |state| state.layouts.held.is_empty());
+        let expected = [
+            ("LAYOUTCOMMIT", 1),
+            ("LAYOUTRETURN", 2),
+            ("layouts_returned", 1),
+            ("layouts_lost", 0),
+        ];
+        counted(&bench.counters(), &expected);
+        bench.end();
+    }
 }

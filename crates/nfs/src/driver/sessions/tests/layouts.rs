@@ -379,18 +379,28 @@ fn a_data_server_that_is_out_of_reach_is_left_for_a_while() {
     bench.end();
 }
 
-#[test]
-fn calls_to_a_data_server_are_sent_again_when_its_connection_is_lost() {
+/// Reads once; the data server answers the first READ so, and the second one well.
+#[track_caller]
+fn read_again_after(
+    answer: impl Fn(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
+    expected: &[(&str, u64)],
+) {
     let mut left = 1;
-    let (fake, seen) = data_server(move |_| {
+    let (fake, seen) = data_server(move |call| {
         left -= 1;
-        (left >= 0).then(|| vec![ServerAction::Close])
+        (left >= 0).then(|| answer(call))
     });
     let mut bench = bench(fake.address, LIKE_LINUX, good);
     bench.succeed(read(0, SIZE));
     assert_eq!(*seen.lock().expect("no panic"), ["READ", "READ"]);
-    counted(
-        &bench.counters(),
+    counted(&bench.counters(), expected);
+    bench.end();
+}
+
+#[test]
+fn calls_to_a_data_server_are_sent_again_when_its_connection_is_lost() {
+    read_again_after(
+        |_| vec![ServerAction::Close],
         &[
             ("retransmits", 1),
             ("reconnects", 1),
@@ -398,24 +408,14 @@ fn calls_to_a_data_server_are_sent_again_when_its_connection_is_lost() {
             ("data_servers_gone", 0),
         ],
     );
-    bench.end();
 }
 
 #[test]
 fn a_data_server_that_is_busy_is_called_again_later() {
-    let mut left = 1;
-    let (fake, seen) = data_server(move |call| {
-        left -= 1;
-        (left >= 0).then(|| fake::refusal(call, Nfsstat3::Jukebox))
-    });
-    let mut bench = bench(fake.address, LIKE_LINUX, good);
-    bench.succeed(read(0, SIZE));
-    assert_eq!(*seen.lock().expect("no panic"), ["READ", "READ"]);
-    counted(
-        &bench.counters(),
+    read_again_after(
+        |call| fake::refusal(call, Nfsstat3::Jukebox),
         &[("jukebox_waits", 1), ("data_server_errors", 0)],
     );
-    bench.end();
 }
 
 pub(super) fn recall(xid: u32, sequenceid: u32, recall: Layoutrecall4<'_>) -> Deed {

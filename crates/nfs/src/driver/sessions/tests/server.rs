@@ -9,7 +9,7 @@ use filermark_onc::nfs4::*;
 use filermark_onc::record::{RecordReader, append_fragments};
 use filermark_onc::rpc::{CallHeader, ReplyHeader};
 use filermark_onc::xdr::{Decoder, Encoder};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -61,6 +61,12 @@ impl Seen {
     }
 }
 
+/// The state of every copy that goes on after the reply.
+pub(super) const COPYING: Stateid4 = Stateid4 {
+    seqid: 1,
+    other: [5; 12],
+};
+
 type Script = dyn FnMut(&Seen) -> Deed + Send;
 
 struct Slot {
@@ -103,6 +109,10 @@ pub(super) struct State {
     /// How safe WRITEs are answered.
     pub(super) stable: StableHow,
     pub(super) most_open: usize,
+    /// Of each COPY, whether its reply had to wait for the copy.
+    pub(super) copies: Vec<bool>,
+    /// What OFFLOAD_STATUS says next: the bytes, and how the copy has ended.
+    pub(super) progress: VecDeque<Result<(u64, Option<Nfsstat4>), Nfsstat4>>,
     /// The write verifier.
     pub(super) verf: [u8; 8],
     /// The handle that each state was opened with.
@@ -161,6 +171,8 @@ impl Server {
             stable: StableHow::FileSync,
             most_open: 0,
             verf: [1; 8],
+            copies: Vec::new(),
+            progress: VecDeque::new(),
             files: BTreeMap::new(),
             layouts: LayoutServer::default(),
             grants: None,
@@ -707,6 +719,38 @@ impl State {
                 out.extend_from_slice(&[5; 8]);
                 out.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 1]);
             }),
+            Args::Copy(args) => {
+                self.copies.push(args.synchronous);
+                compound.result::<CopyArgs<'_>>(&Ok(CopyOk {
+                    response: WriteResponse4 {
+                        callback_id: (!args.synchronous).then_some(COPYING),
+                        count: if args.synchronous { args.count } else { 0 },
+                        committed: StableHow::FileSync,
+                        writeverf: self.verf,
+                    },
+                    requirements: CopyRequirements4 {
+                        consecutive: true,
+                        synchronous: args.synchronous,
+                    },
+                }))
+            }
+            Args::OffloadStatus(args) => {
+                assert_eq!(args.stateid, COPYING);
+                match self.progress.pop_front() {
+                    Some(Ok((count, complete))) => {
+                        let status = OffloadStatusOk { count, complete };
+                        compound.result::<OffloadStatusArgs>(&Ok(status))
+                    }
+                    Some(Err(status)) => compound.fail(Operation::OffloadStatus, status),
+                    None => {
+                        let status = OffloadStatusOk {
+                            count: 0,
+                            complete: None,
+                        };
+                        compound.result::<OffloadStatusArgs>(&Ok(status))
+                    }
+                }
+            }
             // A busy server refuses it when the file is open again.
             Args::Layoutget(args)
                 if !self.is_open(&args.stateid)

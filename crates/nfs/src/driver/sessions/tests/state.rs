@@ -452,5 +452,5 @@ fn an_own_call_that_cannot_be_protected_is_kept_for_the_next_context() {
         (&b"before"[..], &call)
     );
     let contexts = core.contexts.as_mut().expect("as set");
-    assert!(contexts.is_renewing() && contexts.has_timer && contexts.is_waiting(0));
+    assert!(contexts.has_timer() && contexts.is_waiting(0));
 }

@@ -49,7 +49,7 @@ impl Bench {
 
     /// Ends the clients: nothing is open after that, and the client ID stays.
     #[track_caller]
-    fn end40(mut self) {
+    pub(super) fn end40(mut self) {
         let now = self.shard.core.state.clock.now();
         self.shard.end(now + Nanos::from_secs(60));
         let state = self.server.state();

@@ -17,14 +17,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The file that is read, and the scratch file.
-const DATA: ObjectId = ObjectId(1);
+pub(super) const DATA: ObjectId = ObjectId(1);
 const SCRATCH: ObjectId = ObjectId(2);
 const BYTES: u64 = 300_000;
 
-struct Work {
+pub(super) struct Work {
     /// Its server ends with it.
     _world: World,
-    shard: sockets::Shard<Core<Sessions>>,
+    pub(super) shard: sockets::Shard<Core<Sessions>>,
 }
 
 impl Work {
@@ -38,7 +38,7 @@ impl Work {
         Self::with(ServerOptions::default(), NfsVersion::V42, level)
     }
 
-    fn of(options: ServerOptions, version: NfsVersion) -> Self {
+    pub(super) fn of(options: ServerOptions, version: NfsVersion) -> Self {
         Self::with(options, version, VerifyLevel::All)
     }
 
@@ -90,7 +90,7 @@ impl Work {
     }
 
     #[track_caller]
-    fn good(&mut self, action: Action) -> Outcome {
+    pub(super) fn good(&mut self, action: Action) -> Outcome {
         let outcome = self.run(action);
         assert_eq!(outcome.status, Status::Ok, "{action:?}");
         outcome
@@ -107,7 +107,7 @@ impl Work {
         self.counters().get(name).copied().unwrap_or(0)
     }
 
-    fn counters(&mut self) -> BTreeMap<String, u64> {
+    pub(super) fn counters(&mut self) -> BTreeMap<String, u64> {
         let mut counters = BTreeMap::new();
         self.shard.take_counters(&mut counters);
         counters
@@ -172,7 +172,7 @@ fn open_by_name() -> Action {
 
 const LOCK: Action = Action::V4(V4Action::Lock { object: DATA });
 
-fn copy(offset: u64, length: u32) -> Action {
+pub(super) fn copy(offset: u64, length: u32) -> Action {
     v4(V4Action::Copy {
         object: DATA,
         target: SCRATCH,

@@ -12,8 +12,8 @@ use std::sync::Mutex;
 type Sent = Arc<Mutex<Vec<Vec<u8>>>>;
 
 /// A client that can be called back, and what was sent to it.
-struct Called {
-    client: Client,
+pub(super) struct Called {
+    pub(super) client: Client,
     sent: Sent,
 }
 
@@ -30,7 +30,7 @@ fn outlet() -> (Arc<Outlet>, Sent) {
 }
 
 impl Called {
-    fn new(server: &Server, name: &[u8]) -> Called {
+    pub(super) fn new(server: &Server, name: &[u8]) -> Called {
         let (outlet, sent) = outlet();
         let mut client = Client::connect(server);
         client.peer.outlet = Some(outlet);
@@ -69,9 +69,9 @@ impl Called {
         done.status()
     }
 
-    /// The only callback that was sent since the last look: its xid, number, and the stateid recalled.
+    /// The only callback that was sent since the last look: its xid, number, and the stateid that it is about.
     #[track_caller]
-    fn recalled(&self) -> (u32, u32, Stateid4) {
+    pub(super) fn recalled(&self) -> (u32, u32, Stateid4) {
         let sent = std::mem::take(&mut *self.sent.lock().expect("a list"));
         assert_eq!(sent.len(), 1, "callbacks");
         self.read(&sent[0])
@@ -88,13 +88,15 @@ impl Called {
         };
         assert_eq!(sequence.sessionid, self.client.session);
         assert_eq!(sequence.referring_call_lists.iter().count(), 1);
-        let Some(Ok(CbArgs::Recall(recall))) = args.next() else {
-            panic!("no CB_RECALL");
+        let stateid = match args.next() {
+            Some(Ok(CbArgs::Recall(recall))) => recall.stateid,
+            Some(Ok(CbArgs::Offload(offload))) => offload.stateid,
+            other => panic!("{other:?}"),
         };
-        (header.xid, sequence.sequenceid, recall.stateid)
+        (header.xid, sequence.sequenceid, stateid)
     }
 
-    fn is_silent(&self) -> bool {
+    pub(super) fn is_silent(&self) -> bool {
         self.sent.lock().expect("a list").is_empty()
     }
 
@@ -116,6 +118,19 @@ impl Called {
 
     /// Answers a recall.
     fn answers(&mut self, xid: u32, sequenceid: u32, recall: Nfsstat4) -> ReplyAction {
+        self.answers_with::<CbRecallArgs<'_>>(xid, sequenceid, recall)
+    }
+
+    /// Answers a callback of this kind.
+    pub(super) fn answers_with<A>(
+        &mut self,
+        xid: u32,
+        sequenceid: u32,
+        status: Nfsstat4,
+    ) -> ReplyAction
+    where
+        for<'r> A: Arguments<Operation = callback::Operation, Res<'r> = Res<()>>,
+    {
         let session = self.client.session;
         let mut results = Vec::new();
         let mut writer = CompoundResWriter::<callback::Operation>::begin(&mut results, b"");
@@ -126,11 +141,11 @@ impl Called {
             highest_slotid: 0,
             target_highest_slotid: 0,
         }));
-        let result = match recall {
+        let result = match status {
             Nfsstat4::Ok => Ok(()),
             status => Err(status),
         };
-        writer.result::<CbRecallArgs<'_>>(&result);
+        writer.result::<A>(&result);
         writer.finish();
         self.reply(xid, &results)
     }

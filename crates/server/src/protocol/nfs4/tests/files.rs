@@ -72,7 +72,12 @@ fn a_refused_mount_refuses_the_export() {
 }
 
 /// Writes to an open file.
-fn write(client: &mut Client, (file, stateid): (Fh4, Stateid4), offset: u64, data: &[u8]) {
+pub(super) fn write(
+    client: &mut Client,
+    (file, stateid): (Fh4, Stateid4),
+    offset: u64,
+    data: &[u8],
+) {
     let answer = client.call(|compound| {
         compound.op(&putfh(&file)).op(&WriteArgs {
             stateid,
@@ -84,7 +89,7 @@ fn write(client: &mut Client, (file, stateid): (Fh4, Stateid4), offset: u64, dat
     assert_eq!(answer.status(), Nfsstat4::Ok);
 }
 
-fn read(client: &mut Client, (file, stateid): (Fh4, Stateid4)) -> Vec<u8> {
+pub(super) fn read(client: &mut Client, (file, stateid): (Fh4, Stateid4)) -> Vec<u8> {
     let args = ReadArgs {
         stateid,
         offset: 0,
