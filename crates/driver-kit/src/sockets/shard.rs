@@ -77,6 +77,10 @@ pub struct SystemCalls {
 pub struct Conn<P: WireProtocol>(Transported<P>);
 
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "the connections of a shard are all of one kind"
+)]
 enum Transported<P: WireProtocol> {
     Stream(Stream<P>),
     Datagram(Datagram<P>),
