@@ -11,6 +11,7 @@ use crate::facts::{
 use crate::message::{ClockCheck, FreeSpace, Hello, Leftover, Report};
 use filermark_model::PointStats;
 use filermark_model::plan::MountPoint;
+use filermark_model::survey::AsyncEngine;
 use filermark_model::text;
 use filermark_results::Environment;
 use std::collections::BTreeMap;
@@ -273,6 +274,9 @@ fn host_facts(facts: &mut HostFacts) {
         facts.sysctls.insert(what, value);
     }
     entries(&mut facts.governors, name);
+    if let AsyncEngine::Missing(why) = &mut facts.async_engine {
+        sanitize_text(why);
+    }
     if let Some(why) = &mut facts.firewall.unreadable {
         sanitize_text(why);
     }

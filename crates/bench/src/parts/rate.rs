@@ -83,7 +83,7 @@ fn getattrs(
                 Turn::measure(cpu::process_ns, || Ok(bare.keep_up(window)? as f64))
             }));
             contenders.push(Contender::other(
-                "filermark by io_uring",
+                "the driver by io_uring",
                 Bars::default(),
                 || Ok(filermark(server, shape, SocketEngine::Ring)?.0),
             ));

@@ -46,6 +46,7 @@ fn host_facts_json() -> Value {
     value["own_name"] = json!({ "addresses": [""], "loopback_line": "" });
     value["sysctls"] = json!({ UNSAFE: "" });
     value["governors"] = json!([""]);
+    value["async_engine"] = json!({ "missing": "" });
     value["firewall"]["unreadable"] = json!("");
     value["firewall"]["drop_policies"] = json!([""]);
     value["firewall"]["manager"] = json!("");

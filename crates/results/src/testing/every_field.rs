@@ -85,6 +85,8 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
     };
     let mut smb = smb_plan("password");
     smb.block_size_max = Some(8192);
+    smb.channels = 2;
+    smb.fewer_channels = true;
     let posix = PosixPlan {
         open_files_max: Some(1),
         drop_caches: true,
