@@ -189,12 +189,10 @@ fn a_page_that_cannot_be_written_is_named_once_more_at_the_end() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     for (points, expected) in [(1, 1), (3, 2)] {
-        let dir = tempfile::tempdir().expect("a directory");
-        let page = dir.path().join("page.html");
-        std::fs::create_dir(&page).expect("a directory in its place");
         let sweep = Sweep::on(&server).set("LOAD", 50).set("INCR_LOAD", 50);
-        let sweep = sweep.set("NUM_RUNS", points).arg("-s").arg("page");
-        let ended = sweep.arg("-d").arg(dir.path().to_string_lossy()).fail(1);
+        let sweep = sweep.set("NUM_RUNS", points).suffix("page");
+        std::fs::create_dir_all(sweep.result("page.html")).expect("a directory in its place");
+        let ended = sweep.fail(1);
         let named = ended.stderr.matches("page.html: cannot be written").count();
         assert_eq!(named, expected, "{}", ended.stderr);
         let early = ended.stderr.matches("tried again after each load point");
