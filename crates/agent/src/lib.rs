@@ -6,9 +6,9 @@
 
 pub mod clock_check;
 mod free_space;
-mod inspect;
 #[cfg(test)]
-mod late_threads;
+mod hung_threads_tests;
+mod inspect;
 mod lease;
 pub mod lengths;
 mod live;

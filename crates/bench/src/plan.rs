@@ -8,8 +8,9 @@ use filermark_engine::engine::{Engine, EngineSetup};
 use filermark_engine::shard::RunTimes;
 use filermark_model::benchmark::Work;
 use filermark_model::composite::Component;
+use filermark_model::dist::SizeShare;
 use filermark_model::plan::{DriverPlan, NfsPlan};
-use filermark_model::{LoadPoint, Nanos, OpsPerSec, PointStats, RunPlan};
+use filermark_model::{LoadPoint, Nanos, OpsPerSec, PointStats, RunPlan, SizeDistribution};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,6 +45,21 @@ pub fn plan(
         Ok(resolved) => Ok(resolved.plan),
         Err(errors) => Err(errors.iter().map(|e| format!("{e}; ")).collect()),
     }
+}
+
+/// Gives the plan files of 1 KiB: where only their number matters.
+///
+/// # Errors
+/// It is not a plan of a classical benchmark.
+pub fn with_small_files(plan: &mut RunPlan) -> Result<(), String> {
+    let classic = plan.benchmark.classic_mut();
+    let small = SizeShare {
+        kib: 1.0,
+        percent: 100.0,
+    };
+    classic.ok_or("a classical benchmark")?.file_sizes =
+        SizeDistribution::new(vec![small]).map_err(|e| format!("sizes: {e}"))?;
+    Ok(())
 }
 
 /// A plan for this number of procs without a rate that work in a mounted directory; `change` adapts

@@ -7,6 +7,7 @@
 
 mod closing;
 mod load;
+mod operations;
 mod slots;
 mod tally;
 mod tasks;

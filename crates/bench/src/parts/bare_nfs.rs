@@ -228,24 +228,39 @@ impl Call {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use filermark_server::{Server, ServerOptions};
 
-    #[test]
-    fn each_reply_is_counted_and_followed_by_a_call() {
+    /// A loop that is open: it goes on for a moment, and returns the number of replies.
+    pub type Running = Box<dyn FnMut() -> Result<u64, String>>;
+
+    /// Each loop counts replies of a server with canned ones: more than are under way at the start.
+    pub fn count_replies<C, const N: usize>(
+        cases: [C; N],
+        open: impl Fn(SocketAddr, C) -> Result<Running, String>,
+    ) {
         let options = ServerOptions {
             null: true,
             ..ServerOptions::default()
         };
         let server = Server::start(options).expect("a server");
-        for call in [Call::Getattr, Call::Read(4096), Call::Write(70_000)] {
-            let mut bare = BareLoop::open(server.addrs()[0], (3, 4), call).expect("connections");
+        for case in cases {
+            let mut keep_up = open(server.addrs()[0], case).expect("connections");
             let mut count = 0;
             while count < 200 {
-                count += bare.keep_up(Duration::ZERO).expect("replies");
+                count += keep_up().expect("replies");
             }
         }
         server.stop();
+    }
+
+    #[test]
+    fn each_reply_is_counted_and_followed_by_a_call() {
+        let calls = [Call::Getattr, Call::Read(4096), Call::Write(70_000)];
+        count_replies(calls, |address, call| {
+            let mut bare = BareLoop::open(address, (3, 4), call)?;
+            Ok(Box::new(move || bare.keep_up(Duration::ZERO)))
+        });
     }
 }

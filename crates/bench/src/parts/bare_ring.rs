@@ -172,24 +172,14 @@ impl BareRing {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bare_nfs::tests::count_replies;
     use super::*;
-    use filermark_server::{Server, ServerOptions};
 
     #[test]
     fn each_reply_is_counted_and_followed_by_a_call() {
-        let options = ServerOptions {
-            null: true,
-            ..ServerOptions::default()
-        };
-        let server = Server::start(options).expect("a server");
-        for shape in [(3, 4), (1, 1)] {
-            let bare = BareRing::open(server.addrs()[0], shape, Call::Getattr);
-            let mut bare = bare.expect("connections");
-            let mut count = 0;
-            while count < 200 {
-                count += bare.keep_up(Duration::ZERO).expect("replies");
-            }
-        }
-        server.stop();
+        count_replies([(3, 4), (1, 1)], |address, shape| {
+            let mut bare = BareRing::open(address, shape, Call::Getattr)?;
+            Ok(Box::new(move || bare.keep_up(Duration::ZERO)))
+        });
     }
 }

@@ -3,12 +3,12 @@
 use super::nfs_shard::{Place, SaturatedShard};
 use crate::figure::{Bar, Figure, Figures};
 use crate::measured::{MeasuredOrReason, figures_only};
-use crate::plan::{Bench, plan};
+use crate::plan::{Bench, plan, with_small_files};
 use crate::server::{ServerProcess, ServerSpec};
 use crate::{alloc, cpu};
 use filermark_engine::driver::{Action, PROC_DIR};
 use filermark_engine::fileset::{AccessedFiles, Deal, FileSet};
-use filermark_model::{Benchmark, SizeDistribution, dist::SizeShare};
+use filermark_model::Benchmark;
 
 const FILES: u64 = 1_000_000;
 /// Files that INIT makes, for the driver's memory of each.
@@ -68,15 +68,7 @@ fn whole() -> Figures {
     let options = [("SHARDS", "1"), ("FILESET_MB_PER_OP", "1")];
     let mut plan = plan(4, "127.0.0.1:/export", (port, port), &options)?;
     // Only the number of files matters here.
-    let tiny = SizeShare {
-        kib: 1.0,
-        percent: 100.0,
-    };
-    let classic = plan
-        .benchmark
-        .classic_mut()
-        .ok_or("a classical benchmark")?;
-    classic.file_sizes = SizeDistribution::new(vec![tiny]).map_err(|e| format!("sizes: {e}"))?;
+    with_small_files(&mut plan)?;
     let mut bench = Bench::start(plan)?;
     let few = MADE as f64 / 1024.0 / 100.0;
     bench.init(few)?;
