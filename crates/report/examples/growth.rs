@@ -99,7 +99,8 @@ fn picture(rows: &BTreeMap<String, Points>) -> String {
         (area.left, 22.0),
         area.right - area.left,
     );
-    let ticks = x.ticks(area.x_tick_count());
+    // One for each power of ten.
+    let ticks = x.ticks(7);
     let titles = ("number", "cost, times that at the smallest number");
     axes_at(&mut svg, &area, (&x, &ticks), &y, titles);
     for (class, (_, points)) in names.iter().zip(&rows) {

@@ -131,7 +131,7 @@ fn cutting(server: std::net::SocketAddr, wanted: u8, after: usize) -> SmbProxy {
 }
 
 #[test]
-#[ignore = "on a busy host smbd sometimes does not answer a further channel; the reason is not known yet"]
+#[ignore = "on a busy host smbd 4.17 sometimes loses the first request of a further channel, which it passes to another process"]
 fn calls_go_over_all_channels_of_a_session_however_it_is_protected() {
     let Some(samba) = samba(multichannel()) else {
         return;
